@@ -7,7 +7,7 @@ kept carries with it what was ordered around the others.
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, Literal
 
 from msgspec import Struct
@@ -35,7 +35,7 @@ HOST: Final = "//"
 Kind = Literal["text", "label", "field"]
 
 
-class Record(Struct, eq=False):
+class Record(Struct, eq=False, gc=False):
     """One record of a result. `named`: the user speaks of it; `linked`: a document he follows does.
 
     `authored`: somebody has sent or posted it, and chose its title, too; `keyed`: the user gave its key.
@@ -54,7 +54,7 @@ class Record(Struct, eq=False):
     shapes: dict[Shape, set[str]] = {}
 
 
-class Place(Struct, eq=False):
+class Place(Struct, eq=False, gc=False):
     """A text or field, with its words and what each of its sentences orders."""
 
     record: Record
@@ -67,7 +67,10 @@ class Place(Struct, eq=False):
 
     def ordered_at(self, position: int, around: int = 1) -> int:
         """Classes of what is ordered in the sentence there and in so many neighbours."""
-        at = max(0, bisect_right(self.starts, position) - 1)
+        return self.ordered_around(max(0, bisect_right(self.starts, position) - 1), around)
+
+    def ordered_around(self, at: int, around: int = 1) -> int:
+        """The same, of the sentence of that number."""
         mask = 0
         for order in self.orders[max(0, at - around) : at + around + 1]:
             mask |= order
@@ -81,7 +84,7 @@ class Place(Struct, eq=False):
         return self.tokens[self.starts[max(0, at - around)] : end]
 
 
-class Wanted(Struct, frozen=True):
+class Wanted(Struct, frozen=True, gc=False):
     """A value in its one spelling: one atom, or the words of several."""
 
     key: str
@@ -96,7 +99,9 @@ class Index:
 
     def __init__(self, lexicon: Lexicon) -> None:
         self._lexicon = lexicon
-        self.found: dict[str, list[tuple[Place, int]]] = {}
+        # Most tokens stand in one place only: a list for each would be the larger part of all memory.
+        self._first: dict[str, tuple[Place, int]] = {}
+        self._more: dict[str, list[tuple[Place, int]]] = {}
         self.beyond: dict[str, int] = {}
         self.whole: dict[str, list[Place]] = {}
         self.tokens = 0
@@ -104,51 +109,87 @@ class Index:
         self.touched = 0
         """Places looked at so far, for tests of what a lookup costs."""
 
-    def add(self, text: str, record: Record, path: str, kind: Kind, *, echo: bool = False) -> Place:
+    def things(self, text: str) -> list[Atom]:
+        """What stands in a short text."""
+        return list(self._atoms(joined_accounts(folded(text[:MAX_TEXT]))))
+
+    def add(
+        self,
+        text: str,
+        record: Record,
+        path: str,
+        kind: Kind,
+        *,
+        echo: bool = False,
+        things: list[Atom] | None = None,
+    ) -> Place:
+        """`things` are those of a field, if they are known already."""
         place = Place(record, path, kind, [], [], [], echo)
         if len(text) > MAX_TEXT:
             text, self.left_out = text[:MAX_TEXT], True
-        seen = [self._add_sentence(one, place) for one in sentences(joined_accounts(folded(text)))]
-        for posts in seen:
-            for key, at in posts:
-                self._post(key, place, at)
-        if kind != "text" and (wanted := self.wanted(text)):
-            self._keep(wanted.key, place)
+        if kind == "text":
+            plain = joined_accounts(folded(text))
+            seen = [self._add_sentence(list(self._atoms(one)), place) for one in sentences(plain)]
+        else:  # a field is one sentence, and orders nothing
+            found = self.things(text) if things is None else things
+            seen = [self._add_sentence(found, place)]
+            if len(text) <= MAX_VALUE and (wanted := joined(found)):
+                self._keep(wanted.key, place)
+        for at, posts in enumerate(seen):
+            self._post(posts, place, place.ordered_around(at))
         return place
 
-    def _add_sentence(self, sentence: str, place: Place) -> list[tuple[str, int]]:
+    def _atoms(self, plain: str) -> Iterator[Atom]:
+        return atoms(plain, self._lexicon.month_of)
+
+    def _add_sentence(self, found: list[Atom], place: Place) -> list[tuple[str, int]]:
+        """Takes in a sentence. Returns the tokens by which it is to be found, with where they stand."""
         if self.tokens > MAX_TOKENS:
             self.left_out = True
             return []
-        first = len(place.tokens)
+        tokens = place.tokens
+        at = first = len(tokens)
         seen: list[tuple[str, int]] = []
-        for atom in atoms(sentence, self._lexicon.month_of):
-            at = len(place.tokens)
-            seen.append((atom.key, at))
-            seen += [(part, at + step) for step, part in enumerate(atom.parts) if part != atom.key]
-            if atom.shape in ("url", "host"):
-                seen.append((f"{HOST}{host_of(atom.key)}", at))
-            place.tokens += atom.parts
-            self._shape(atom, place.record)
+        for atom in found:
+            key, parts = atom.key, atom.parts
+            seen.append((key, at))
+            if atom.shape != "word" or len(parts) != 1 or parts[0] != key:
+                self._take_apart(atom, at, seen, place.record)
+            tokens += parts
+            at += len(parts)
         place.starts.append(first)
-        ordered = orders(place.tokens[first:], self._lexicon.ordered) if place.kind == "text" else 0
+        ordered = self._lexicon.orders_of(tokens[first:]) if place.kind == "text" else 0
         place.orders.append(ordered)
         place.record.orders |= ordered
-        self.tokens += len(place.tokens) - first
+        self.tokens += at - first
         return seen
 
-    def _shape(self, atom: Atom, record: Record) -> None:
+    def _take_apart(self, atom: Atom, at: int, seen: list[tuple[str, int]], record: Record) -> None:
+        seen += [(part, at + step) for step, part in enumerate(atom.parts) if part != atom.key]
+        if atom.shape in ("url", "host"):
+            seen.append((f"{HOST}{host_of(atom.key)}", at))
         if atom.shape in ("email", "url", "iban", "host"):
             known = record.shapes.setdefault(atom.shape, set())
             if len(known) < 16:
                 known.add(atom.key)
 
-    def _post(self, key: str, place: Place, at: int) -> None:
-        places = self.found.setdefault(key, [])
-        if len(places) < MAX_PLACES:
-            places.append((place, at))
-        elif place.kind == "text":
-            self.beyond[key] = self.beyond.get(key, 0) | place.ordered_at(at) | FORGOTTEN
+    def _post(self, posts: list[tuple[str, int]], place: Place, ordered: int) -> None:
+        first, more = self._first, self._more
+        for key, at in posts:
+            if key not in first:
+                first[key] = (place, at)
+            elif (places := more.get(key)) is None:
+                more[key] = [first[key], (place, at)]
+            elif len(places) < MAX_PLACES:
+                places.append((place, at))
+            elif place.kind == "text":
+                self.beyond[key] = self.beyond.get(key, 0) | ordered | FORGOTTEN
+
+    def found(self, key: str) -> Sequence[tuple[Place, int]]:
+        """Where a token stands, as far as that is kept."""
+        if (places := self._more.get(key)) is not None:
+            return places
+        return (self._first[key],) if key in self._first else ()
 
     def _keep(self, key: str, place: Place) -> None:
         places = self.whole.setdefault(key, [])
@@ -167,13 +208,13 @@ class Index:
     def places(self, value: Wanted) -> Iterator[tuple[Place, int]]:
         """Where the whole value stands, at token boundaries."""
         if value.single:
-            found = self.found.get(value.key, [])
+            found = self.found(value.key)
             self.touched += len(found)
             yield from found
             return
-        rarest = min(range(len(value.parts)), key=lambda at: len(self.found.get(value.parts[at], ())))
+        rarest = min(range(len(value.parts)), key=lambda at: len(self.found(value.parts[at])))
         wanted = list(value.parts)
-        for place, at in self.found.get(value.parts[rarest], ()):
+        for place, at in self.found(value.parts[rarest]):
             self.touched += 1
             start = at - rarest
             if start >= 0 and place.tokens[start : start + len(wanted)] == wanted:
@@ -194,7 +235,12 @@ class Index:
 
 def wanted(value: str, months: dict[str, int]) -> Wanted | None:
     """None for what has no word in it."""
-    found = [atom for atom in atoms(joined_accounts(folded(value)), months) if atom.parts]
+    return joined(atoms(joined_accounts(folded(value)), months))
+
+
+def joined(atoms_: Iterable[Atom]) -> Wanted | None:
+    """The things of a value as one; None if there are none."""
+    found = [atom for atom in atoms_ if atom.parts]
     if not found:
         return None
     days = tuple(atom.parts[0] for atom in found if atom.shape == "day")

@@ -104,6 +104,23 @@ class Lexicon(Value, frozen=True, dict=True):
         """The same, and the forms in which texts say that something is to be done."""
         return self._forms(past=True)
 
+    @cached_property
+    def _begins(self) -> frozenset[str]:
+        """Words that an order may begin with."""
+        return frozenset(verb.partition(" ")[0] for verb in self.ordered)
+
+    def orders_of(self, tokens: list[str]) -> int:
+        """Classes of what the words of a sentence order. Most order nothing, which is seen at once."""
+        begins, verbs, mask = self._begins, self.ordered, 0
+        if begins.isdisjoint(tokens):
+            return 0
+        for at, token in enumerate(tokens):
+            if token in begins:
+                mask |= verbs.get(token, 0)
+                if at + 1 < len(tokens):
+                    mask |= verbs.get(f"{token} {tokens[at + 1]}", 0)
+        return mask
+
     def _forms(self, *, past: bool) -> dict[str, int]:
         found: dict[str, int] = {}
         for source in (self.verbs, self.weak, self.words):

@@ -7,11 +7,11 @@ from msgspec import UNSET, Struct
 
 from beliefd.kernel.origin.bare import agree, holds_one, is_bare, is_plain, wraps
 from beliefd.kernel.origin.facts import RANK, ObjectOrigin, Origin
-from beliefd.kernel.origin.index import HOST, MAX_VALUE, Index, Kind, Place, Record, Wanted, wanted
+from beliefd.kernel.origin.index import HOST, MAX_VALUE, Index, Kind, Place, Record, Wanted, joined, wanted
 from beliefd.kernel.origin.lexicon import BIT, Lexicon
 from beliefd.kernel.origin.people import Bearers
 from beliefd.kernel.origin.results import fields, parsed, records
-from beliefd.kernel.origin.spelling import SINK_SHAPES, Shape, folded, name_words, shape_of
+from beliefd.kernel.origin.spelling import SINK_SHAPES, Atom, Shape, folded, name_words, shape_of
 from beliefd.kernel.origin.tools import ToolInfo, goes_out, is_address, trade
 from beliefd.kernel.origin.user import Said, read_said, together
 from beliefd.kernel.values import Id, Object, Value
@@ -20,6 +20,7 @@ RECENT: Final = 5
 """So many of the user's last texts say what is asked for. Values are looked up in all of them."""
 MAX_LABELS: Final = 12
 MAX_USED: Final = 10_000
+MAX_NAMES: Final = 4_096
 MAX_FIELDS: Final = 20_000
 """Fields of one result that are indexed apart; what is beyond is text."""
 
@@ -46,6 +47,34 @@ class Found(Struct, frozen=True):
     place: Place | None = None
 
 
+class _Called(Struct, frozen=True, gc=False):
+    """What a field is by its name, if it is short."""
+
+    kind: Kind
+    is_id: bool
+    is_author: bool
+
+
+def _called(name: str, lexicon: Lexicon) -> _Called:
+    words, names = name_words(name), lexicon.names
+    whole, last = "_".join(words), words[-1] if words else ""
+    kind: Kind = "field"
+    if whole in names["text"] or (last in names["text"] and last not in names["label"]):
+        kind = "text"
+    elif whole in names["label"] or last in names["label"]:
+        kind = "label"
+    return _Called(kind, "id" in words, not names["author"].isdisjoint(words))
+
+
+def _is_long(text: str) -> bool:
+    return len(text) > 80 or "\n" in text or text.count(" ") > 6
+
+
+def _may_hold(text: str) -> bool:
+    """Can there be several values in it, or an address?"""
+    return "@" in text or "," in text or ";" in text or "<" in text
+
+
 class Memory:
     """Grows with what it is told. A lookup takes the same time after ten results as after a thousand."""
 
@@ -66,6 +95,7 @@ class Memory:
         self.named_orders = 0
         self.named_by: dict[str, set[str]] = {}
         self.bearers = Bearers()
+        self._names: dict[str, _Called] = {}
 
     def tell(self, item: ContextItem, tool: ToolInfo | None = None) -> None:
         """`tool` is what is known of the tool that gave a result; without it its name must do."""
@@ -91,7 +121,7 @@ class Memory:
     def _name_again(self, one: Said) -> None:
         """Records that were read before the user spoke of them."""
         for word in one.words:
-            for place, _ in self.heard.found.get(word, ()):
+            for place, _ in self.heard.found(word):
                 if not place.record.named and place.record.how != "open":
                     place.record.named = self._named(place.record)
                     self._note_orders(place.record)
@@ -209,33 +239,39 @@ class Memory:
             by = [str(raw) for _, name, raw in found if self._by_author(name)]
             others = [one for one in by if folded(one).strip() not in self.lexicon.self_names]
             record.authored = bool(others) and not any(shape_of(one) == "iban" for one in others)
-        kept: list[tuple[str, str, Kind, Shape]] = []
+        kept: list[tuple[str, str, Kind, list[Atom]]] = []
         for path, name, raw in found:
             text = str(raw)
-            kind, shape = self._kind(name, text)
-            kept.append((path, text, kind, shape))
-            if (
-                kind != "text"
-                and len(record.labels) < MAX_LABELS
-                and (one := wanted(text, self.lexicon.month_of))
-            ):
-                names_it = kind == "label" or "id" in name_words(name)
-                record.labels.append(
-                    ("label" if names_it else kind, one.parts if one.shape != "number" or names_it else ())
-                )
-                # Whoever writes chooses whom else it goes to: of a mail the user means its sender.
-                if one.shape in SINK_SHAPES and (not record.authored or self._by_author(name)):
-                    record.addresses.append(one.key)
+            called = self._called(name)
+            kind = called.kind if not _is_long(text) else "text"
+            if not name and kind == "field" and " " in text:
+                kind = "label"
+            things = self.heard.things(text) if kind != "text" else []
+            kept.append((path, text, kind, things))
+            if kind != "text" and len(record.labels) < MAX_LABELS and (one := joined(things)):
+                self._label(record, kind, called, one)
         record.named = record.named or (named is not None and self._named(record))
         record.linked = self._linked(record)
-        for path, text, kind, shape in kept:
+        for path, text, kind, things in kept:
             echo = how == "own" and self._echoes(item, text)
-            members = _members(text, shape) if kind != "text" else [text]
-            for member in members:
+            if kind == "text" or not _may_hold(text):
+                self.heard.add(text, record, path, kind, echo=echo, things=things)
+                continue
+            shape = shape_of(text)
+            for member in _members(text, shape):
                 self.heard.add(member, record, path, kind, echo=echo)
             if shape == "email" and kind == "field":
                 self._remember_name(text)
         self._note_orders(record)
+
+    def _label(self, record: Record, kind: Kind, called: _Called, one: Wanted) -> None:
+        """A short field by which the user may speak of the record."""
+        names_it = kind == "label" or called.is_id
+        parts = one.parts if one.shape != "number" or names_it else ()
+        record.labels.append(("label" if names_it else "field", parts))
+        # Whoever writes chooses whom else it goes to: of a mail the user means its sender.
+        if one.shape in SINK_SHAPES and (not record.authored or called.is_author):
+            record.addresses.append(one.key)
 
     def _remember_name(self, address: str) -> None:
         one = wanted(address, self.lexicon.month_of)
@@ -244,17 +280,14 @@ class Memory:
             if one and len(known) < 8:
                 known.add(one.key)
 
-    def _kind(self, name: str, text: str) -> tuple[Literal["text", "label", "field"], Shape]:
-        words = name_words(name)
-        joined = "_".join(words)
-        names = self.lexicon.names
-        last = words[-1] if words else ""
-        long = len(text) > 80 or "\n" in text or (text.count(" ") > 6)
-        if long or joined in names["text"] or (last in names["text"] and last not in names["label"]):
-            return "text", "word"
-        if joined in names["label"] or last in names["label"] or (not words and " " in text):
-            return "label", shape_of(text)
-        return "field", shape_of(text)
+    def _called(self, name: str) -> _Called:
+        """What a field of that name is. Results have few names and many fields."""
+        known = self._names.get(name)
+        if known is None:
+            known = _called(name, self.lexicon)
+            if len(self._names) < MAX_NAMES:
+                self._names[name] = known
+        return known
 
     def _echoes(self, item: ContextItem, text: str) -> bool:
         """Was the value in the call itself? Then the write gave nothing new."""
@@ -327,7 +360,7 @@ class Memory:
         return best
 
     def _by_author(self, name: str) -> bool:
-        return not self.lexicon.names["author"].isdisjoint(name_words(name))
+        return self._called(name).is_author
 
     def _of_spoken_author(self, value: Any) -> bool:
         """Is it written by somebody of whom the user speaks?"""

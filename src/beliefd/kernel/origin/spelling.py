@@ -17,8 +17,9 @@ Shape = Literal["email", "url", "iban", "phone", "card", "path", "day", "time", 
 SINK_SHAPES: Final = frozenset({"email", "url", "iban", "phone", "card"})
 
 _CHUNK: Final = re.compile(
-    r"""(?P<url>[a-z][a-z0-9+.-]{1,15}://[^\s<>"'`|\\^{}]+)
-    |(?P<email>(?:mailto:)?[^\W_][\w.+%&'*/=!~-]{0,63}@[\w-]{1,63}(?:\.[\w-]{1,63}){0,8})
+    r"""(?P<plain>[a-z]++(?=[\s,;?)"]|[.!]?(?:\s|\Z)))
+    |(?P<url>[a-z][a-z0-9+.-]{1,15}+://[^\s<>"'`|\\^{}]+)
+    |(?P<email>(?:mailto:)?[^\W_][\w.+%&'*/=!~-]{0,63}+@[\w-]{1,63}(?:\.[\w-]{1,63}){0,8})
     |(?P<time>\d{1,2}:\d{2}(?::\d{2}(?:\.\d+)?)?(?:\s?[ap]m\b)?|\b\d{1,2}\s?[ap]m\b)
     |(?P<day>\b\d{4}[-/.]\d{1,2}[-/.]\d{1,2}(?=t\d|\b)|\b\d{1,2}[./]\d{1,2}[./]\d{4}\b)
     |(?P<number>(?<![\w.])\d{1,3}(?:[,.']\d{3})+(?:[.,]\d{1,2})?(?![\w-])(?!\.\d)
@@ -49,7 +50,7 @@ _KEY: Final = re.compile(
 _TRAILING: Final = ".,;:!?)]}>'\"*_`"
 
 
-class Atom(Struct, frozen=True):
+class Atom(Struct, frozen=True, gc=False):
     """A stretch of a text that stands for one thing, in its one spelling; `parts` are its words."""
 
     key: str
@@ -86,8 +87,7 @@ def atoms(text: str, months: dict[str, int]) -> Iterator[Atom]:
     """The things of a text that is folded already, in order."""
     before: Atom | None = None
     for found in _CHUNK.finditer(text):
-        kind = found.lastgroup or "word"
-        atom = _atom(kind, found.group())
+        atom = _atom(found.lastgroup or "word", found.group())
         if atom is None:
             continue
         yield atom
@@ -110,6 +110,8 @@ def _named_day(before: Atom, atom: Atom, months: dict[str, int]) -> str | None:
 
 @lru_cache(65_536)
 def _atom(kind: str, raw: str) -> Atom | None:
+    if kind == "plain":  # a word of letters with nothing behind it that could belong to it
+        return Atom(raw, "word", (raw,))
     if kind == "number":
         return Atom(number(raw), "number", (number(raw),))
     if kind == "day":
@@ -251,8 +253,16 @@ def joined_accounts(text: str) -> str:
 
 def name_words(name: str) -> list[str]:
     """`chat.postMessage`, `create-issue`, `HTTPGet` as words. Invisible characters part no words."""
+    return list(_name_words(name) if len(name) <= _SHORT else _name_words.__wrapped__(name))
+
+
+_SHORT: Final = 64
+
+
+@lru_cache(8_192)
+def _name_words(name: str) -> tuple[str, ...]:
     if not name.isascii():
         shown = "".join(char for char in name if unicodedata.category(char) not in ("Cf", "Cc", "Cs", "Mn"))
         name = unicodedata.normalize("NFKC", shown[:1_024])
     spaced = re.sub(r"([a-z0-9])([A-Z])|([A-Z]+)([A-Z][a-z])", r"\1\3 \2\4", name)
-    return [word.casefold() for word in re.split(r"[^A-Za-z0-9À-ɏ]+", spaced) if word]
+    return tuple(word.casefold() for word in re.split(r"[^A-Za-z0-9À-ɏ]+", spaced) if word)
