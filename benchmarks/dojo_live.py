@@ -16,6 +16,7 @@ import uuid
 from collections import Counter
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
+from importlib import import_module
 from pathlib import Path
 from typing import Any, Final
 
@@ -57,9 +58,7 @@ class Made(msgspec.Struct, frozen=True):
 
 
 def _suite(name: str) -> Any:
-    from agentdojo.task_suite.load_suites import get_suite
-
-    return get_suite(VERSION, name)
+    return import_module("agentdojo.task_suite.load_suites").get_suite(VERSION, name)
 
 
 def _environment(pair: Pair) -> Any:
@@ -82,11 +81,9 @@ def _script(pair: Pair) -> list[Made]:
 
 def serve(pair: Pair) -> None:
     """The tools of the suite over standard streams, on one environment."""
-    from agentdojo.agent_pipeline.tool_execution import tool_result_to_str
-    from agentdojo.functions_runtime import FunctionsRuntime
-
+    as_text = import_module("agentdojo.agent_pipeline.tool_execution").tool_result_to_str
     suite, environment = _suite(pair.suite), _environment(pair)
-    runtime = FunctionsRuntime(suite.tools)
+    runtime = import_module("agentdojo.functions_runtime").FunctionsRuntime(suite.tools)
     out, sys.stdout = sys.stdout, sys.stderr  # tools print
 
     def answered(method: str, params: dict[str, Any]) -> dict[str, Any] | None:
@@ -101,7 +98,7 @@ def serve(pair: Pair) -> None:
             return {"tools": [_definition(tool) for tool in suite.tools]}
         if method == "tools/call":
             result, error = runtime.run_function(environment, params["name"], params.get("arguments", {}))
-            text = error if error else tool_result_to_str(result)
+            text = error if error else as_text(result)
             return {"content": [{"type": "text", "text": text}], "isError": bool(error)}
         return None
 
@@ -171,7 +168,8 @@ async def _live(pair: Pair, script: list[Made], url: str) -> tuple[list[bool], C
         for made in script:
             key = uuid.uuid4().hex
             await hook.add_context(session, "announcement", join_key=key)
-            result = await client.call_tool(made.tool, made.args, meta={"beliefd/joinKey": key})
+            meta: Any = {"beliefd/joinKey": key}
+            result = await client.call_tool(made.tool, made.args, meta=meta)
             refused = "decision" in ((result.meta or {}).get("beliefd") or {})
             ran.append(not refused)
             steps.append(ChatCall(call_id=key, tool_id=made.tool, args=made.args))

@@ -9,7 +9,8 @@ from beliefd.kernel.origin.arguments import Call, Leaf, fact_of, sorted_leaves, 
 from beliefd.kernel.origin.facts import RANK, CallFacts, Trust, ValueFact, reason
 from beliefd.kernel.origin.index import Place, Wanted
 from beliefd.kernel.origin.lexicon import plural
-from beliefd.kernel.origin.memory import Found, Memory, leaves
+from beliefd.kernel.origin.memory import Found, Memory
+from beliefd.kernel.origin.naming import leaves
 from beliefd.kernel.origin.queries import changed_by, only_asks, writes_by_argument
 from beliefd.kernel.origin.spelling import SINK_SHAPES, atoms, folded, host_of, joined_accounts, name_words
 from beliefd.kernel.origin.statements import Change

@@ -9,10 +9,11 @@ from beliefd.kernel.origin.bare import agree, holds_one, is_bare, is_plain, wrap
 from beliefd.kernel.origin.facts import RANK, ObjectOrigin, Origin
 from beliefd.kernel.origin.index import HOST, MAX_VALUE, Index, Kind, Place, Record, Wanted, joined, wanted
 from beliefd.kernel.origin.lexicon import BIT, Lexicon
+from beliefd.kernel.origin.naming import Called, called, is_long, leaves, may_hold, members
 from beliefd.kernel.origin.people import Bearers
 from beliefd.kernel.origin.results import fields, parsed, records
-from beliefd.kernel.origin.spelling import SINK_SHAPES, Atom, Shape, folded, name_words, shape_of
-from beliefd.kernel.origin.tools import ToolInfo, goes_out, is_address, trade
+from beliefd.kernel.origin.spelling import SINK_SHAPES, Atom, folded, name_words, shape_of
+from beliefd.kernel.origin.tools import ToolInfo, goes_out, trade
 from beliefd.kernel.origin.user import Said, read_said, together
 from beliefd.kernel.values import Id, Object, Value
 
@@ -47,34 +48,6 @@ class Found(Struct, frozen=True):
     place: Place | None = None
 
 
-class _Called(Struct, frozen=True, gc=False):
-    """What a field is by its name, if it is short."""
-
-    kind: Kind
-    is_id: bool
-    is_author: bool
-
-
-def _called(name: str, lexicon: Lexicon) -> _Called:
-    words, names = name_words(name), lexicon.names
-    whole, last = "_".join(words), words[-1] if words else ""
-    kind: Kind = "field"
-    if whole in names["text"] or (last in names["text"] and last not in names["label"]):
-        kind = "text"
-    elif whole in names["label"] or last in names["label"]:
-        kind = "label"
-    return _Called(kind, "id" in words, not names["author"].isdisjoint(words))
-
-
-def _is_long(text: str) -> bool:
-    return len(text) > 80 or "\n" in text or text.count(" ") > 6
-
-
-def _may_hold(text: str) -> bool:
-    """Can there be several values in it, or an address?"""
-    return "@" in text or "," in text or ";" in text or "<" in text
-
-
 class Memory:
     """Grows with what it is told. A lookup takes the same time after ten results as after a thousand."""
 
@@ -95,7 +68,7 @@ class Memory:
         self.named_orders = 0
         self.named_by: dict[str, set[str]] = {}
         self.bearers = Bearers()
-        self._names: dict[str, _Called] = {}
+        self._names: dict[str, Called] = {}
 
     def tell(self, item: ContextItem, tool: ToolInfo | None = None) -> None:
         """`tool` is what is known of the tool that gave a result; without it its name must do."""
@@ -239,38 +212,41 @@ class Memory:
             by = [str(raw) for _, name, raw in found if self._by_author(name)]
             others = [one for one in by if folded(one).strip() not in self.lexicon.self_names]
             record.authored = bool(others) and not any(shape_of(one) == "iban" for one in others)
-        kept: list[tuple[str, str, Kind, list[Atom]]] = []
-        for path, name, raw in found:
-            text = str(raw)
-            called = self._called(name)
-            kind = called.kind if not _is_long(text) else "text"
-            if not name and kind == "field" and " " in text:
-                kind = "label"
-            things = self.heard.things(text) if kind != "text" else []
-            kept.append((path, text, kind, things))
-            if kind != "text" and len(record.labels) < MAX_LABELS and (one := joined(things)):
-                self._label(record, kind, called, one)
+        kept = [self._read_field(record, *leaf) for leaf in found]
         record.named = record.named or (named is not None and self._named(record))
         record.linked = self._linked(record)
         for path, text, kind, things in kept:
             echo = how == "own" and self._echoes(item, text)
-            if kind == "text" or not _may_hold(text):
+            if kind == "text" or not may_hold(text):
                 self.heard.add(text, record, path, kind, echo=echo, things=things)
                 continue
             shape = shape_of(text)
-            for member in _members(text, shape):
+            for member in members(text, shape):
                 self.heard.add(member, record, path, kind, echo=echo)
             if shape == "email" and kind == "field":
                 self._remember_name(text)
         self._note_orders(record)
 
-    def _label(self, record: Record, kind: Kind, called: _Called, one: Wanted) -> None:
+    def _read_field(
+        self, record: Record, path: str, name: str, raw: Any
+    ) -> tuple[str, str, Kind, list[Atom]]:
+        """Its path, text, kind and what stands in it, if that is short."""
+        text, field = str(raw), self._called(name)
+        kind = field.kind if not is_long(text) else "text"
+        if not name and kind == "field" and " " in text:
+            kind = "label"
+        things = self.heard.things(text) if kind != "text" else []
+        if kind != "text" and len(record.labels) < MAX_LABELS and (one := joined(things)):
+            self._label(record, kind, field, one)
+        return path, text, kind, things
+
+    def _label(self, record: Record, kind: Kind, field: Called, one: Wanted) -> None:
         """A short field by which the user may speak of the record."""
-        names_it = kind == "label" or called.is_id
+        names_it = kind == "label" or field.is_id
         parts = one.parts if one.shape != "number" or names_it else ()
         record.labels.append(("label" if names_it else "field", parts))
         # Whoever writes chooses whom else it goes to: of a mail the user means its sender.
-        if one.shape in SINK_SHAPES and (not record.authored or called.is_author):
+        if one.shape in SINK_SHAPES and (not record.authored or field.is_author):
             record.addresses.append(one.key)
 
     def _remember_name(self, address: str) -> None:
@@ -280,11 +256,11 @@ class Memory:
             if one and len(known) < 8:
                 known.add(one.key)
 
-    def _called(self, name: str) -> _Called:
+    def _called(self, name: str) -> Called:
         """What a field of that name is. Results have few names and many fields."""
         known = self._names.get(name)
         if known is None:
-            known = _called(name, self.lexicon)
+            known = called(name, self.lexicon)
             if len(self._names) < MAX_NAMES:
                 self._names[name] = known
         return known
@@ -427,36 +403,6 @@ def _better(left: Found, right: Found) -> Found:
     return right if RANK[right.origin] < RANK[left.origin] else left
 
 
-def _members(text: str, shape: Shape) -> list[str]:
-    """`a@x.org, b@x.org` are two values; `Ann <ann@x.org>` holds one."""
-    if shape != "word":
-        return [text]
-    pieces = [piece.strip() for piece in text.replace(";", ",").split(",")]
-    if len(pieces) > 1 and all(shape_of(piece) in SINK_SHAPES for piece in pieces):
-        return pieces
-    if text.endswith(">") and "<" in text and shape_of(inner := text[text.rindex("<") + 1 : -1]) == "email":
-        return [text, inner]
-    return [text]
-
-
 def _within(part: tuple[str, ...], whole: tuple[str, ...]) -> bool:
     size = len(part)
     return any(whole[at : at + size] == part for at in range(len(whole) - size + 1))
-
-
-def _is_value(key: str) -> bool:
-    """Is a key an address, or is there one in it?"""
-    return "@" in key or shape_of(key) in (*SINK_SHAPES, "host") or is_address(key)
-
-
-def leaves(value: Any, name: str = "", depth: int = 0) -> list[tuple[str, Any]]:
-    """(name of the argument or nested field, value) of each leaf of a call's arguments."""
-    if depth > 64:
-        return [(name, str(value))]
-    if isinstance(value, Mapping):
-        # A key that is an address is a value of what it stands in: `{"recipients": {"eve@x.example": "to"}}`.
-        held = [(name or str(key), str(key)) for key in value if _is_value(str(key))]
-        return held + [leaf for key, item in value.items() for leaf in leaves(item, str(key), depth + 1)]
-    if isinstance(value, list | tuple):
-        return [leaf for item in value for leaf in leaves(item, name, depth + 1)]
-    return [(name, value)] if value is not None and not isinstance(value, bool) and value != "" else []
