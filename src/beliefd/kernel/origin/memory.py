@@ -9,7 +9,16 @@ from beliefd.kernel.origin.bare import agree, holds_one, is_bare, is_plain, wrap
 from beliefd.kernel.origin.facts import RANK, ObjectOrigin, Origin
 from beliefd.kernel.origin.index import HOST, MAX_VALUE, Index, Kind, Place, Record, Wanted, joined, wanted
 from beliefd.kernel.origin.lexicon import BIT, Lexicon
-from beliefd.kernel.origin.naming import Called, called, is_long, leaves, may_hold, members
+from beliefd.kernel.origin.naming import (
+    Called,
+    Names,
+    field_origin,
+    is_long,
+    leaves,
+    may_hold,
+    members,
+    within,
+)
 from beliefd.kernel.origin.people import Bearers
 from beliefd.kernel.origin.results import fields, parsed, records
 from beliefd.kernel.origin.spelling import SINK_SHAPES, Atom, folded, name_words, shape_of
@@ -21,7 +30,6 @@ RECENT: Final = 5
 """So many of the user's last texts say what is asked for. Values are looked up in all of them."""
 MAX_LABELS: Final = 12
 MAX_USED: Final = 10_000
-MAX_NAMES: Final = 4_096
 MAX_FIELDS: Final = 20_000
 """Fields of one result that are indexed apart; what is beyond is text."""
 
@@ -68,7 +76,7 @@ class Memory:
         self.named_orders = 0
         self.named_by: dict[str, set[str]] = {}
         self.bearers = Bearers()
-        self._names: dict[str, Called] = {}
+        self._names = Names(lexicon)
 
     def tell(self, item: ContextItem, tool: ToolInfo | None = None) -> None:
         """`tool` is what is known of the tool that gave a result; without it its name must do."""
@@ -231,7 +239,7 @@ class Memory:
         self, record: Record, path: str, name: str, raw: Any
     ) -> tuple[str, str, Kind, list[Atom]]:
         """Its path, text, kind and what stands in it, if that is short."""
-        text, field = str(raw), self._called(name)
+        text, field = str(raw), self._names.of(name)
         kind = field.kind if not is_long(text) else "text"
         if not name and kind == "field" and " " in text:
             kind = "label"
@@ -256,15 +264,6 @@ class Memory:
             if one and len(known) < 8:
                 known.add(one.key)
 
-    def _called(self, name: str) -> Called:
-        """What a field of that name is. Results have few names and many fields."""
-        known = self._names.get(name)
-        if known is None:
-            known = called(name, self.lexicon)
-            if len(self._names) < MAX_NAMES:
-                self._names[name] = known
-        return known
-
     def _echoes(self, item: ContextItem, text: str) -> bool:
         """Was the value in the call itself? Then the write gave nothing new."""
         one = wanted(text, self.lexicon.month_of) if len(text) < 500 else None
@@ -286,7 +285,7 @@ class Memory:
                 continue
             if any(part in speech.names for part in meant):
                 return True
-            if any(_within(quote, parts) for quote in speech.quoted):
+            if any(within(quote, parts) for quote in speech.quoted):
                 return True
             known = sum(part in words for part in meant)
             if kind == "label" and known > 1 and known >= len(meant) - 1:
@@ -326,7 +325,7 @@ class Memory:
             if sink and field.kind == "label" and value.shape in SINK_SHAPES:
                 continue
             doubted = sink and value.shape in SINK_SHAPES and self._doubted(field, value)
-            best = _better(best, Found("field" if doubted else _field_origin(field), field))
+            best = _better(best, Found("field" if doubted else field_origin(field), field))
         if RANK[best.origin] <= RANK["field"]:
             return best
         for text, _ in self.heard.places(value):
@@ -336,7 +335,7 @@ class Memory:
         return best
 
     def _by_author(self, name: str) -> bool:
-        return self._called(name).is_author
+        return self._names.of(name).is_author
 
     def _of_spoken_author(self, value: Any) -> bool:
         """Is it written by somebody of whom the user speaks?"""
@@ -390,19 +389,5 @@ class Memory:
         )
 
 
-def _field_origin(place: Place) -> Origin:
-    how = place.record.how
-    if how == "own":
-        return "text" if place.echo else "own"
-    if how == "directory":
-        return "directory"
-    return "named_field" if place.record.named else "field"
-
-
 def _better(left: Found, right: Found) -> Found:
     return right if RANK[right.origin] < RANK[left.origin] else left
-
-
-def _within(part: tuple[str, ...], whole: tuple[str, ...]) -> bool:
-    size = len(part)
-    return any(whole[at : at + size] == part for at in range(len(whole) - size + 1))

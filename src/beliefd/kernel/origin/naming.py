@@ -1,14 +1,17 @@
 """Fields of records and arguments of calls: what they are by their names, and the values in them."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
 
 from msgspec import Struct
 
-from beliefd.kernel.origin.index import Kind
+from beliefd.kernel.origin.facts import Origin
+from beliefd.kernel.origin.index import Kind, Place
 from beliefd.kernel.origin.lexicon import Lexicon
 from beliefd.kernel.origin.spelling import SINK_SHAPES, Shape, name_words, shape_of
 from beliefd.kernel.origin.tools import is_address
+
+MAX_NAMES: Final = 4_096
 
 
 class Called(Struct, frozen=True, gc=False):
@@ -28,6 +31,22 @@ def called(name: str, lexicon: Lexicon) -> Called:
     elif whole in names["label"] or last in names["label"]:
         kind = "label"
     return Called(kind, "id" in words, not names["author"].isdisjoint(words))
+
+
+class Names:
+    """What fields are by their names. Results have few names and many fields."""
+
+    def __init__(self, lexicon: Lexicon) -> None:
+        self._lexicon = lexicon
+        self._known: dict[str, Called] = {}
+
+    def of(self, name: str) -> Called:
+        known = self._known.get(name)
+        if known is None:
+            known = called(name, self._lexicon)
+            if len(self._known) < MAX_NAMES:
+                self._known[name] = known
+        return known
 
 
 def is_long(text: str) -> bool:
@@ -67,3 +86,17 @@ def leaves(value: Any, name: str = "", depth: int = 0) -> list[tuple[str, Any]]:
     if isinstance(value, list | tuple):
         return [leaf for item in value for leaf in leaves(item, name, depth + 1)]
     return [(name, value)] if value is not None and not isinstance(value, bool) and value != "" else []
+
+
+def field_origin(place: Place) -> Origin:
+    how = place.record.how
+    if how == "own":
+        return "text" if place.echo else "own"
+    if how == "directory":
+        return "directory"
+    return "named_field" if place.record.named else "field"
+
+
+def within(part: tuple[str, ...], whole: tuple[str, ...]) -> bool:
+    size = len(part)
+    return any(whole[at : at + size] == part for at in range(len(whole) - size + 1))
