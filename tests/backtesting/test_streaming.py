@@ -112,7 +112,7 @@ def test_an_index_that_remembers_texts_holds_what_one_holds_that_reads_them() ->
                 else:
                     tool = run.tools.get(step.tool_id) or ToolInfo(tool_id=step.tool_id)
                     assert held.facts(tool, step.args, run.tools) == plain.facts(tool, step.args, run.tools)
-            assert (held.heard.tokens, held.heard.found.keys()) == (
+            assert (held.heard.tokens, held.heard._first.keys()) == (
                 plain.heard.tokens,
-                plain.heard.found.keys(),
+                plain.heard._first.keys(),
             )

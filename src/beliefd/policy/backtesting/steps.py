@@ -6,7 +6,7 @@ from typing import Any, Final
 from msgspec import Struct
 
 from beliefd.kernel.origin import ContextItem, ToolInfo
-from beliefd.kernel.substrate.proposals import Workspace
+from beliefd.kernel.substrate.provenance import Workspace
 from beliefd.kernel.values import Object
 
 MAX_NAME: Final = 256

@@ -8,7 +8,8 @@ from msgspec import Struct
 from beliefd.kernel.substrate.constraint_index import ConstraintIndex
 from beliefd.kernel.substrate.constraints import INVARIANTS, Action, Constraint
 from beliefd.kernel.substrate.events import CandidateResult
-from beliefd.kernel.substrate.predicates import CALL, CALL_FACTS, Predicate, SchemaCheck, holds
+from beliefd.kernel.substrate.operators import SchemaCheck
+from beliefd.kernel.substrate.predicates import CALL, CALL_FACTS, Predicate, holds
 
 NOW: Final = frozenset({"block", "degrade"})
 """What denies at once, whatever else there is."""

@@ -18,7 +18,7 @@ from beliefd.kernel.errors import BeliefdError
 from beliefd.kernel.origin import CallFacts, ContextItem, ToolInfo
 from beliefd.kernel.origin import Session as Index
 from beliefd.kernel.origin.index import wanted
-from beliefd.kernel.origin.memory import leaves
+from beliefd.kernel.origin.naming import leaves
 from beliefd.kernel.policy import Policy
 from beliefd.kernel.state import Session
 from beliefd.kernel.substrate.commands import Propose
