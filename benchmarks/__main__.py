@@ -13,6 +13,7 @@ from rich.table import Table
 
 from benchmarks.append import append
 from benchmarks.arbitration import arbitration
+from benchmarks.backtest import backtest
 from benchmarks.canonical import canonical
 from benchmarks.claims import claims
 from benchmarks.dojo import dojo
@@ -43,6 +44,7 @@ BENCHMARKS: Final[dict[str, Benchmark]] = {
     "scan": scan,
     "hostile": hostile,
     "dojo": dojo,
+    "backtest": backtest,
     "gateway": gateway,
 }
 

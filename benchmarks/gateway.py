@@ -2,7 +2,7 @@
 
 The store is durable. Between two calls there is a pause, as there is while a model thinks: a result is
 reported while the client has it, and a call that follows at once would wait for that report too. That is
-measured beside it, without a target.
+measured beside it, without a target. A gateway that asks nobody shows what the protocol alone adds.
 """
 
 import asyncio
@@ -13,6 +13,7 @@ import sys
 import time
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
+from functools import partial
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -38,6 +39,7 @@ POLICY: Final = {
     "constraints": {"constraint.all": {"v": 1, "effect": "allow", "subject": None}},
 }
 TOOL_SERVER: Final = [sys.executable, "-m", "benchmarks.tool_server"]
+HOLLOW: Final = "benchmarks.hollow_gateway"
 PAUSE_SECONDS: Final = 0.05
 LEAST_MS: Final = 3.0
 """Where a durable write is quicker than two thirds of this, this is the bound."""
@@ -59,16 +61,23 @@ def gateway(run: Run) -> list[Figure]:
     durable = fsync_ms(run.folder, run.size(200, 20))
     found = [_figure("one durable write (fsync), p50", durable)]
     for name, through in (("stdio", _stdio), ("stdio, with a server", _with_server), ("HTTP", _http)):
-        data = run.folder / name.replace(", ", "-").replace(" ", "-")
-        data.mkdir()
-        with beliefd.open(data / "beliefd.db", principal=LOCAL_OPERATOR) as store:
-            store.adopt_policy(convert(POLICY, Policy))
-        paced, at_once = asyncio.run(through(data, run))
+        paced, at_once = asyncio.run(through(_store(run, name), run))
         bound = Target(at_most=max(LEAST_MS, 1.5 * durable))
         found.append(_figure(f"added to a call, {name}, p50", paced.added, bound))
         found.append(_figure(f"added to a call that follows at once, {name}, p50", at_once.added))
         found.append(_beside(f"a call, {name}, p50", paced))
+    for name, way in (("stdio", _stdio), ("HTTP", _http)):
+        paced, _ = asyncio.run(partial(way, module=HOLLOW)(_store(run, f"hollow {name}"), run))
+        found.append(_figure(f"added by a gateway that asks nobody, {name}, p50", paced.added))
     return found
+
+
+def _store(run: Run, name: str) -> Path:
+    data = run.folder / name.replace(", ", "-").replace(" ", "-")
+    data.mkdir()
+    with beliefd.open(data / "beliefd.db", principal=LOCAL_OPERATOR) as store:
+        store.adopt_policy(convert(POLICY, Policy))
+    return data
 
 
 def _figure(what: str, ours: float, target: Target | None = None) -> Figure:
@@ -126,12 +135,12 @@ async def _over_stdio(command: list[str]) -> AsyncIterator[Client]:
         yield client
 
 
-def _gateway(*options: str) -> list[str]:
-    return [sys.executable, "-m", "beliefd", "mcp", "gateway", "--name", "echo", *options, "--"]
+def _gateway(*options: str, module: str = "beliefd") -> list[str]:
+    return [sys.executable, "-m", module, "mcp", "gateway", "--name", "echo", *options, "--"]
 
 
-async def _stdio(data: Path, run: Run) -> tuple[Ways, Ways]:
-    command = [*_gateway("--data", str(data)), *TOOL_SERVER]
+async def _stdio(data: Path, run: Run, module: str = "beliefd") -> tuple[Ways, Ways]:
+    command = [*_gateway("--data", str(data), module=module), *TOOL_SERVER]
     async with _over_stdio(TOOL_SERVER) as direct, _over_stdio(command) as through:
         return await _measured(direct, through, run)
 
@@ -143,10 +152,11 @@ async def _with_server(data: Path, run: Run) -> tuple[Ways, Ways]:
             return await _measured(direct, through, run)
 
 
-async def _http(data: Path, run: Run) -> tuple[Ways, Ways]:
+async def _http(data: Path, run: Run, module: str = "beliefd") -> tuple[Ways, Ways]:
     async with AsyncExitStack() as stack:
         upstream = await stack.enter_async_context(_served([*TOOL_SERVER, "--http"]))
-        command = [*_gateway("--data", str(data), "--http", "0", "--http-token", TOKEN), upstream]
+        options = ("--data", str(data), "--http", "0", "--http-token", TOKEN)
+        command = [*_gateway(*options, module=module), upstream]
         address = await stack.enter_async_context(_served(command))
         clients = []
         for url in (upstream, address):

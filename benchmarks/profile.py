@@ -87,7 +87,7 @@ def serve(data: Path, result: Path) -> None:
     """The server under the sampler; writes the profile when it is told to stop."""
     listener, sampler = bind("127.0.0.1", 0), Sampler()
 
-    def started(_: Any) -> None:
+    def started(_: Any, __: Any) -> None:
         tune_interpreter()
         print(f"listening on {url_of(listener, '127.0.0.1')}", flush=True)
         sampler.start()

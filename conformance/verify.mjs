@@ -15,7 +15,7 @@ const MAX_NOTES = 2000;
 const STATE_HASH_EVERY = 256;
 const GROWING = [
   "bundles", "endings", "ended", "steps", "approvals", "grants", "rejectedWords", "shapers", "sparse", "snapshots", "written", "calls", "callKeys", "capabilities", "memory",
-  "insufficient", "costs", "issued", "asked", "pins", "offered", "context", "begun", "refusedSinks",
+  "insufficient", "costs", "issued", "asked", "derived", "pins", "offered", "context", "begun", "refusedSinks",
   "observations", "measurements", "measuredWords", "experiments", "attempts", "runs", "evidence", "tries", "byClaim", "intents", "propositions", "speculative",
   "speculated", "tokens", "spaces", "imported", "keys",
 ];
@@ -208,12 +208,20 @@ export const stateHash = (session) => {
     written: session.written,
     lowered_mode: session.mode,
     mode_since: session.modeSince,
+    set_mode: session.setMode,
+    interruption: session.interruption,
+    wakes: session.wakes,
+    excited: session.excited,
+    episode: session.episode,
     calls: session.calls,
     call_keys: session.callKeys,
     capabilities: session.capabilities,
     costs: session.costs,
     issued: session.issued,
     asked: session.asked,
+    derived: session.derived,
+    derived_under: session.derivedUnder,
+    derived_size: session.derivedSize,
     s_core: session.sCore,
     pins: session.pins,
     offered: session.offered,
@@ -275,12 +283,20 @@ const begin = (id, payload) => ({
   written: new Map(),
   mode: "",
   modeSince: "",
+  setMode: null,
+  interruption: null,
+  wakes: [],
+  excited: false,
+  episode: null,
   calls: new Map(),
   callKeys: new Map(),
   capabilities: new Map(),
   costs: new Map(),
   issued: new Map(),
   asked: new Map(),
+  derived: new Map(),
+  derivedUnder: "",
+  derivedSize: 0,
   sCore: null,
   pins: new Map(),
   offered: new Map(),
@@ -455,6 +471,23 @@ const stopCall = (session, call) => {
   session.calls.set(call.get("call_id"), call);
   uncount(session, call);
 };
+const write = (session, set, remove) => {
+  session.stateVersion++;
+  for (const key of [...remove, ...set.keys()]) session.written.set(key, session.stateVersion);
+  for (const key of remove) session.sparse.delete(key);
+  for (const [key, value] of set) session.sparse.set(key, value);
+};
+const keepDerived = (session, derived) => {
+  if (!derived) return;
+  const [set, fell] = [derived.get("set"), derived.get("fell")];
+  for (const key of fell) session.derived.delete(key);
+  for (const [key, fact] of set) {
+    session.derived.set(key, record({ rule: fact.get("rule"), inputs: fact.get("inputs") }));
+  }
+  if (set.size || fell.length) write(session, new Map([...set].map(([key, fact]) => [key, fact.get("value")])), fell);
+  session.derivedUnder = derived.get("under");
+  session.derivedSize = derived.get("size");
+};
 const keepResult = (session, result) => {
   const [approval, call, patch] = [result.get("approval"), result.get("call"), result.get("patch")];
   if (result.has("stopped")) stopCall(session, result.get("stopped"));
@@ -468,21 +501,20 @@ const keepResult = (session, result) => {
     use(session, call.get("capability_id"), { calls: 1 });
     if (call.has("reserved")) use(session, call.get("capability_id"), amounts(call.get("reserved")), "reserved");
   }
+  if (patch) write(session, patch.get("set"), patch.get("remove"));
+  keepDerived(session, result.get("derived"));
   if (result.has("vector")) session.sCore = result.get("vector");
-  if (!patch) return;
-  session.stateVersion++;
-  for (const key of [...patch.get("remove"), ...patch.get("set").keys()]) session.written.set(key, session.stateVersion);
-  for (const key of patch.get("remove")) session.sparse.delete(key);
-  for (const [key, value] of patch.get("set")) session.sparse.set(key, value);
 };
 const keepMode = (session, mode) => {
   if (!mode) return;
-  const normal = mode.get("mode") === "normal"; // what nothing has changed yet
-  session.mode = normal ? "" : mode.get("mode");
-  session.modeSince = normal ? "" : mode.get("since");
+  if (mode.get("over")) session.setMode = null;
+  const back = mode.get("mode") === (session.setMode?.get("mode") ?? "normal"); // as if nothing had lowered it
+  session.mode = back ? "" : mode.get("mode");
+  session.modeSince = back ? "" : mode.get("since");
 };
 const keepResults = (session, results, delta) => {
   const before = session.stateVersion;
+  keepDerived(session, delta.get("derived"));
   for (const result of results) {
     keepResult(session, result);
     keepTraced(session, result);
@@ -588,7 +620,27 @@ const FOLDS = {
   arbitrated(session, delta) {
     keepIssued(session, delta.get("issued"));
     keepResults(session, delta.get("results"), delta);
+    if (!delta.has("episode")) return;
+    session.episode = delta.get("episode").get("episode");
+    session.interruption = delta.get("episode").get("interruption");
   },
+  mode_set(session, delta) {
+    if (delta.has("lowered")) {
+      keepMode(session, delta.get("lowered"));
+      return;
+    }
+    session.setMode = delta.get("set_mode");
+    session.mode = session.modeSince = "";
+  },
+  interrupted(session, delta) {
+    for (const call of delta.get("stopped")) stopCall(session, call);
+    session.interruption = delta.get("interruption");
+    session.wakes = delta.get("wakes");
+    session.excited = delta.get("excited");
+    session.episode = null;
+  },
+  signal_noted: (session, delta) => (session.excited = delta.get("excited")),
+  resumed: (session) => (session.interruption = session.episode = null),
   call_started: (session, delta) => startCall(session, delta.get("call")),
   call_stopped(session, delta) {
     stopCall(session, delta.get("call"));
@@ -600,6 +652,9 @@ const FOLDS = {
     else use(session, call.get("capability_id"), amounts(delta));
     session.calls.set(call.get("call_id"), call);
     if (delta.has("context")) keepContext(session, delta.get("context"));
+    if (!session.episode) return;
+    const tokens = Math.min(session.episode.get("tokens") + delta.get("tokens"), Number.MAX_SAFE_INTEGER);
+    session.episode = new Map([...session.episode, ["tokens", tokens]]);
   },
   context_added(session, delta) {
     if (delta.get("item").get("kind") !== "announcement") keepContext(session, delta.get("item"));
@@ -636,6 +691,8 @@ const FOLDS = {
     ended(session.capabilities, delta.get("at"));
     for (const name of ["context", "begun", "refusedSinks"]) session[name] = new Map();
     session.witnessed = 0;
+    session.derivedUnder = "";
+    if (session.setMode?.get("mode") === "boost") session.setMode = null;
     for (const [name, members] of Object.entries(UNSEEN)) unseen(session[name], members);
     for (const [id, one] of session.measurements) {
       session.measurements.set(id, new Map([...one].filter(([name]) => name !== "witnesses")));

@@ -20,6 +20,8 @@ def test_a_plain_install_of_the_wheel_plays_the_demo(tmp_path: Path) -> None:
     told = _done(str(bin_ / "beliefd"), "demo", "--once", "--pace", "0", "--port", "0", "--data", "data")
     assert "waits" in told
     assert "not installed" not in told
+    page = "from beliefd.console.rendering import templates; print(templates().list_templates())"
+    assert "inbox.html" in _done(str(bin_ / "python"), "-c", page)
 
 
 def _done(*command: str) -> str:

@@ -6,7 +6,6 @@ from msgspec import inspect
 from scripts.reference.types import fields, sections, sentence, struct, table, values_in, words
 
 from beliefd.cli.output import exit_of
-from beliefd.http.errors import STATUS
 from beliefd.kernel.claims.commands import SubmitClaims
 from beliefd.kernel.commands import Command
 from beliefd.kernel.errors import BeliefdError, Code
@@ -16,6 +15,7 @@ from beliefd.kernel.values import Role
 from beliefd.ledger.envelope import Entry
 from beliefd.ledger.state_hash import STATE_HASH_EVERY
 from beliefd.protocol.operations import OPERATIONS, Operation
+from beliefd.protocol.statuses import STATUS
 
 SERVER_PAGES: Final = {
     "/healthz": "The process answers. Needs no token and asks no store.",

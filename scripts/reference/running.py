@@ -74,6 +74,7 @@ METRICS: Final = {
     "beliefd_requests_under_way": "Requests that are not answered yet, and answers that last (`streams`):"
     " feeds, exports, batches.",
     "beliefd_work": "Long work beside the event loop, by kind: what runs, and what waits for a thread.",
+    "beliefd_tool_calls_waiting": "Tool calls that wait for a place to run in, by class.",
     "beliefd_start_time_seconds": "When the process started, in seconds since 1970.",
 }
 EXITS: Final = {

@@ -1,6 +1,7 @@
 """`beliefd serve` and `beliefd token`, as the processes that people and supervisors start."""
 
 import json
+import re
 import signal
 import socket
 import stat
@@ -58,8 +59,10 @@ def test_being_told_to_stop_is_not_a_failure_even_with_listeners(data: Path, how
             for _ in lines:  # the feed is ended, not cut
                 pass
         output, errors = server.communicate(timeout=STOP_SECONDS)
-    new = f"a new store: nothing was ever kept in `{data}` before\n"
-    assert (server.returncode, output, errors) == (0, "", new)
+    new = f"a new store: nothing was ever kept in `{data}` before"
+    link = re.sub(r"key=[\w-]+$", "key=", errors.splitlines()[1])
+    assert (server.returncode, output, errors.splitlines()[0]) == (0, "", new)
+    assert (link, errors.count("\n")) == (f"look and decide at {url}/sign-in?key=", 2)
 
 
 def test_a_taken_port_is_said_plainly(data: Path) -> None:

@@ -39,6 +39,7 @@ EXPECTED = {
     },
     "call": {"show", "begin", "report"},
     "policy": {"adopt", "backtest", "check", "explain", "init", "lint", "schema", "show", "test"},
+    "schedule": {"interrupt", "mode", "resume", "show"},
     "state": {"show", "propose"},
     "capability": {"issue", "list", "show", "revoke"},
     "tool": {"catalogue", "list", "pin"},

@@ -148,7 +148,9 @@ def test_a_call_is_asked_for_confirmed_by_a_person_and_run_once(tmp_path: Path, 
     assert len(signed) > len(capability)
     assert answer("capability", "revoke", name, *admin)["revoked_at"] is not None
     assert "fs.write: ok" in beliefd("audit", "show", session, *agent).stdout
-    assert answer("state", "show", session, *agent)["f_sparse"] == SPECIFIED
+    state = answer("state", "show", session, *agent)["f_sparse"]
+    assert {key: value for key, value in state.items() if not key.startswith("policy.")} == SPECIFIED
+    assert state["policy.adopted_by"] == "operator://local"
 
 
 ISSUING = {

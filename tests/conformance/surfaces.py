@@ -100,7 +100,7 @@ class Server:
     def token(self, step: Step) -> str:
         return self.tokens[step.role, step.tier]
 
-    def _on_start(self, server: "uvicorn.Server") -> None:
+    def _on_start(self, server: "uvicorn.Server", _: object) -> None:
         self._server = server
         self._started.set()
 

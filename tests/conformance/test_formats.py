@@ -11,7 +11,6 @@ from typing import Any
 
 import pytest
 
-from beliefd.http.errors import STATUS
 from beliefd.kernel.beliefs.survivors import Survivors, Universe
 from beliefd.kernel.canonical import canonical
 from beliefd.kernel.errors import Code
@@ -22,6 +21,7 @@ from beliefd.ledger.state_hash import state_hash
 from beliefd.ledger.transfer import read_export
 from beliefd.ledger.verify import same_outcome, verify
 from beliefd.protocol.operations import BY_NAME
+from beliefd.protocol.statuses import STATUS
 from tests.conformance.node import CONFORMANCE, run_node, verify_with_node
 from tests.conformance.vectors import BELIEFS
 

@@ -6,13 +6,19 @@ import msgspec
 from hypothesis import given, settings
 
 from beliefd.kernel.origin import RULES, CallFacts, judge
-from beliefd.policy.backtest import judge_by
+from beliefd.policy.backtesting.steps import Called
 from beliefd.policy.presets import preset, preset_text
+from beliefd.steward.backtesting.runs import RunsTrial, verdict_of
 from tests.cli.runner import beliefd
 from tests.kernel.any_value import any_of
 
 GUARD = preset("guard")
-judge_by_guard = judge_by(GUARD)
+TRIAL = RunsTrial(GUARD)
+
+
+def judge_by_guard(facts: CallFacts) -> tuple[str, str]:
+    result = TRIAL.result(Called("c1", facts.tool_id), facts)
+    return verdict_of(result), (result.reasons[0].constraint or "") if result.reasons else ""
 
 
 def rule_of(constraint: str) -> str:
@@ -23,7 +29,7 @@ def rule_of(constraint: str) -> str:
 @given(any_of(CallFacts))
 def test_the_preset_says_what_the_default_rules_say(facts: CallFacts) -> None:
     verdict, rule, _ = judge(facts)
-    said, constraint, _ = judge_by_guard(facts)
+    said, constraint = judge_by_guard(facts)
     assert said == verdict
     if verdict != "allow":
         assert rule_of(constraint) == rule

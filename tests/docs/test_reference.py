@@ -12,7 +12,6 @@ import pytest
 from scripts.reference.pages import REFERENCE, outdated, written
 
 from beliefd.cli.main import main
-from beliefd.http.errors import STATUS
 from beliefd.kernel.claims.bundle import Severity
 from beliefd.kernel.claims.gates import GATES
 from beliefd.kernel.commands import Command
@@ -22,6 +21,7 @@ from beliefd.kernel.policy import Policy
 from beliefd.kernel.values import Role, Tier
 from beliefd.knowledge.schema import EVIDENCE_KINDS, KINDS
 from beliefd.protocol.operations import OPERATIONS
+from beliefd.protocol.statuses import STATUS
 from tests.docs.pages import ROOT
 from tests.support.server import server_process
 

@@ -179,3 +179,25 @@ def test_a_change_is_explained_on_the_state_of_its_session(world: ToolWorld) -> 
     told = world.agent.explain_policy(session_id=session, delta={"set": {"fact.x": {"v": 1}}}, role="encoder")
     assert told.verdict == "allow"
     assert one(world.encoder.propose(session, [delta(fact__x=1)])).verdict == "allow"
+
+
+def test_what_rules_derive_is_derived_anew_for_every_change(world: ToolWorld) -> None:
+    late = {
+        "v": 1,
+        "when": when("eq", "fact.gate.value", "closed"),
+        "derive": {"fact.shut": {"v": 1, "is": True}},
+    }
+    shut = {
+        "v": 1,
+        "effect": "deny",
+        "subject": {"tool_id": "note.read"},
+        "when": when("exists", "fact.shut"),
+    }
+    named = {"constraint.all": ALLOW_ALL, "constraint.shut": shut}
+    world.root.adopt_policy(policy(constraints=named, rules={"rule.late": late}))
+    session = world.session()
+    gate(world, session, "closed")
+    told = world.agent.explain_policy(session_id=session, call={"tool_id": "note.read"})
+    assert told.verdict == "deny"
+    assert told.remedy is not None
+    assert [change.path for change in told.remedy.changes] == ["fact.gate.value"]

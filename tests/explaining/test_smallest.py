@@ -224,3 +224,32 @@ def test_values_that_were_read_are_told_with_the_constraints_that_decide_first()
     (first,), (second,) = (one.reads for one in answer.deciding)
     assert (first.path, first.present, first.value, first.key) == ("fact.a.n", True, None, "fact.a")
     assert (second.path, second.long) == ("call.args.x", 3_002)
+
+
+RULES = {
+    "rule.late": {
+        "v": 1,
+        "when": when("gt", "fact.delay.minutes", 30),
+        "derive": {"fact.late": {"v": 1, "is": True}},
+    },
+    "rule.copy": {"v": 1, "derive": {"fact.seen": {"v": 1, "who": {"from": "fact.badge.who"}}}},
+}
+
+
+@pytest.mark.parametrize(
+    ("condition", "state", "path"),
+    [
+        (when("eq", "fact.late.is", True), {"fact.delay": {"v": 1, "minutes": 45}}, "fact.delay.minutes"),
+        (
+            when("not", when("eq", "fact.seen.who", "ana")),
+            {"fact.badge": {"v": 1, "who": "bob"}},
+            "fact.badge.who",
+        ),
+    ],
+)
+def test_of_what_rules_derive_that_is_changed_which_they_read(condition: Any, state: Any, path: str) -> None:
+    item = {"v": 1, "effect": "deny", "subject": None, "when": condition}
+    answer = told([ALLOW, item], Question(tool_id="t"), state, rules=RULES)
+    assert answer.verdict == "deny"
+    assert [one.path for one in answer.remedy.changes] == [path]
+    assert answer.deciding[0].reads[0].present

@@ -2,13 +2,21 @@
 
 import json
 import re
+from unittest.mock import Mock
 
 import httpx
 import pytest
 
+from beliefd.http import direct
+from beliefd.http.direct import Verbs
+from beliefd.http.routing import Routes
 from beliefd.protocol.claims import BUNDLE
+from beliefd.protocol.operations import OPERATIONS
+from beliefd.protocol.rights import EVERYTHING
+from beliefd.steward.call import Caller
+from beliefd.steward.directory import LOCAL_AGENT
 from beliefd.steward.handlers.beliefs import VERBS
-from beliefd.steward.handlers.short_ways import SHORT_WAYS
+from beliefd.steward.handlers.short_ways import HANDLED, SHORT_WAYS
 from tests.http.calls import ELIMINATE, declare
 from tests.http.conftest import Tokens
 from tests.http.raw import Raw, connected
@@ -19,6 +27,13 @@ DIGEST = re.compile(rb"(?<=\"content_hash\":\")[0-9a-f]{64}")
 TIME = re.compile(rb"20[0-9-]{8}T[0-9:.]+Z")
 BODY = json.dumps(ELIMINATE).encode()
 CLAIMS = json.dumps({**BUNDLE, "id": "b"}).encode()
+PERMIT = json.dumps(
+    {
+        "provenance": {"source": "agent"},
+        "execute": "caller",
+        "candidates": [{"kind": "tool_call", "tool_id": "Bash", "args": {"command": "git status"}}],
+    }
+).encode()
 CASES: dict[str, tuple[str, bytes, dict[str, str]]] = {
     "applied": ("eliminate", BODY, {}),
     "with a key": ("eliminate", BODY, {"Idempotency-Key": "k"}),
@@ -46,6 +61,14 @@ CASES: dict[str, tuple[str, bytes, dict[str, str]]] = {
     "claims that rest on an idea": ("claims", CLAIMS.replace(b"terminate", b"shyp-1"), {}),
     "claims without claims": ("claims", b'{"origin_agent": "agent://x"}', {}),
     "claims too large to be answered directly": ("claims", CLAIMS[:-1] + b" " * 40_000 + b"}", {}),
+    "a permit": ("proposals", PERMIT, {}),
+    "a permit with a key": ("proposals", PERMIT, {"Idempotency-Key": "k"}),
+    "a permit for nothing": ("proposals", b'{"execute": "caller"}', {}),
+    "a permit for an idea": ("proposals", PERMIT.replace(b"git status", b"shyp-1"), {}),
+    "a permit of another site": ("proposals", PERMIT, {"Origin": "http://elsewhere.example"}),
+    "a proposal that the server runs": ("proposals", PERMIT.replace(b'"caller"', b'"server"'), {}),
+    "an outcome of no call": ("calls/c/outcome", b'{"status": "ok"}', {}),
+    "an outcome that is none": ("calls/c/outcome", b"[]", {}),
 }
 
 
@@ -124,5 +147,25 @@ def test_a_caller_that_leaves_at_once_has_still_said_it(server: ServerProcess, h
     pytest.fail("the elimination was lost with its caller")
 
 
-def test_claims_are_among_what_is_answered_directly() -> None:
+def test_claims_and_permits_are_among_what_is_answered_directly() -> None:
     assert {"submit_claims", *VERBS} == set(SHORT_WAYS)
+    assert set(HANDLED) == {"propose", "report_outcome"}
+
+
+def test_only_a_permit_is_asked_for_without_the_application(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A proposal whose tools the server runs may take long: the application looks after what is under way."""
+    surface = Mock()
+    begun: list[str] = []
+    surface.routes = Routes(OPERATIONS)
+    surface.runtime.background.start = begun.append
+    monkeypatch.setattr(direct, "known_caller", lambda *_: Caller(LOCAL_AGENT, EVERYTHING))
+    monkeypatch.setattr(Verbs, "_carried_out", lambda *_: "carried out")
+    verbs = Verbs(surface)
+    verb = verbs.find(b"/v1/sessions/s/proposals")
+    assert verb is not None
+    headers = [(b"host", b"127.0.0.1"), (b"content-type", b"application/json")]
+    assert verbs.begin(verb, headers, PERMIT.replace(b'"caller"', b'"server"')) is None
+    surface.count_request.assert_not_called()  # the application counts it
+    verbs.begin(verb, headers, PERMIT)
+    surface.count_request.assert_called_once()
+    assert begun == ["carried out"]

@@ -12,11 +12,11 @@ import pytest
 import yaml
 from openapi_spec_validator import OpenAPIV31SpecValidator
 
-from beliefd.http.errors import STATUS
 from beliefd.http.openapi import as_yaml, openapi_document
 from beliefd.kernel.errors import Code
 from beliefd.kernel.values import Role
 from beliefd.protocol.operations import BY_NAME, OPERATIONS, Operation
+from beliefd.protocol.statuses import STATUS
 from tests.http.calls import error_of, url
 from tests.http.conftest import make_tokens
 from tests.support.server import server_process
@@ -120,6 +120,9 @@ SPEAKERS = {
     "store_calibration": Role.ADMIN,
     "append_calibration": Role.ADMIN,
     "issue_capability": Role.ADMIN,
+    "set_mode": Role.APPROVER,
+    "interrupt": Role.APPROVER,
+    "resume": Role.APPROVER,
     "pin_tools": Role.ADMIN,
 }
 
@@ -142,6 +145,7 @@ STORY = [
     "give_grant",
     "explain_policy",
     "adopt_policy",
+    "backtest_policy",
     "create_space",
     "create_token",
     "measure",
@@ -158,6 +162,9 @@ STORY = [
     "add_context",
     "pin_tools",
     "remember",
+    "set_mode",
+    "interrupt",
+    "resume",
     "speculate",
     "hook_event",
     "observe",

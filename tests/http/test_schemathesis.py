@@ -41,6 +41,7 @@ BEYOND_SCHEMA = {
     r"^the patch is empty$|is both set and removed$": "a change that changes nothing, or two ways at once",
     r"^line 1: (not JSON|expected a JSON object)": "a text that is not an exported ledger",
     r"^`require_human` must name |is no role of people|^`explain_above` is larger": "rules we never take",
+    r"^`falling` is larger than `rising`": "thresholds the wrong way round",
     r"^`required` is \d+, but only \d+ may approve$": "more approvals than there are approvers",
     r"^give either `confidence` or `token_logprobs`$": "both, or neither",
     r"^\d+ (confidences|rows|labels|log-probabilities|scores)[ ,]": "two lists of different lengths",

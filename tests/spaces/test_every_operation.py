@@ -101,7 +101,7 @@ def test_a_person_who_may_propose_decides_nothing(
 
 def test_what_decides_takes_the_right_to_approve() -> None:
     deciding = {one.name for one in OPERATIONS if one.needs is Right.APPROVE}
-    assert deciding == {"decide_approval", "give_grant", "revoke_grant"}
+    assert deciding == {"decide_approval", "give_grant", "revoke_grant", "set_mode", "resume"}
     assert not [verb for verb in LINE_VERBS if "APPROV" in verb or "GRANT" in verb], "a batch only proposes"
 
 

@@ -10,8 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from beliefd.stores.base import Append, SavedState, StorageUnavailable
-from beliefd.stores.sqlite import SqliteStore
+from beliefd.kernel.labels import Bringer
+from beliefd.kernel.values import Role
+from beliefd.stores.base import Append, Quota, QuotaExceeded, SavedState, StorageUnavailable
+from beliefd.stores.sqlite import SqliteStore, database
+from beliefd.stores.sqlite.database import connect
 from beliefd.stores.sqlite.schema import MIGRATIONS
 from beliefd.testing.appends import batch, chain
 
@@ -154,4 +157,31 @@ async def test_an_append_that_cannot_be_written_does_not_stop_the_next_one(tmp_p
         with pytest.raises(StorageUnavailable, match="nothing was written"):
             await store.append(broken)
         await store.append(batch("s", None, chain("s", 1)))
+    await store.close()
+
+
+async def test_writes_beside_the_ledger_share_one_connection_and_leave_no_lock(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened: list[Path] = []
+
+    def counted(path: Path) -> sqlite3.Connection:
+        opened.append(path)
+        return connect(path)
+
+    store = await SqliteStore.open(tmp_path / "ledger.db")
+    monkeypatch.setattr(database, "connect", counted)
+    bringer = Bringer(id="agent://a", role=Role.AGENT, at="2026-01-01T00:00:00Z")
+    for name in ("a" * 64, "b" * 64, "c" * 64):
+        await store.put_content(name, b"x", bringer)
+    assert len(opened) == 1
+    await store.append(batch("s", None, chain("s", 1)))
+    assert not await store.replace_projection("s", await store.head("s"), "inbox", [])
+    other = sqlite3.connect(tmp_path / "ledger.db", timeout=0)
+    other.execute("BEGIN IMMEDIATE")  # nothing was written, and nobody holds the file
+    other.close()
+    with pytest.raises(QuotaExceeded):
+        await store.put_content("d" * 64, b"x", bringer, Quota(items=3, bytes=100))
+    await store.put_content("e" * 64, b"x", bringer)
+    assert await store.kept_content(["c" * 64, "d" * 64, "e" * 64]) == {"c" * 64, "e" * 64}
     await store.close()

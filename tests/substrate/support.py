@@ -81,9 +81,9 @@ class Toolbox:
     def __init__(self) -> None:
         self.ran: list[tuple[str, dict[str, Any]]] = []
         self.registry = Registry()
-        self.add("note.read", lambda: "a note")
-        self.add("calc.add", lambda a, b: a + b, schema=ADD)
-        self.add("fs.read", lambda path: f"content of {path}", fs_read_args=["path"])
+        self.add("note.read", lambda: "a note", network=False)
+        self.add("calc.add", lambda a, b: a + b, schema=ADD, network=False)
+        self.add("fs.read", lambda path: f"content of {path}", fs_read_args=["path"], network=False)
         self.add("fs.write", lambda path, text: len(text), fs_write_args=["path"], mutates=True)
         self.add("net.get", lambda url: "a page", net_args=["url"])
         self.add("email.send", lambda to: "sent", mutates=True, tier="MODIFY", capabilities=["outside"])

@@ -151,6 +151,26 @@ WRONG: dict[str, tuple[str, int, str, str]] = {
         "not a JSON Schema",
     ),
     "schema": ("schemas:\n  money:\n    type: 5\n", 2, "$.schemas.money", "not a JSON Schema"),
+    "rule that rests on itself": (
+        "rules:\n  rule.a:\n    v: 1\n    when: {op: missing, args: [fact.b]}\n    derive: {fact.a: {v: 1}}\n"
+        "  rule.b:\n    v: 1\n    when: {op: exists, args: [fact.a]}\n    derive: {fact.b: {v: 1}}\n",
+        4,
+        "$.rules.rule.a.when",
+        "`fact.a` -> `fact.b` -> `fact.a`: `fact.a` would rest on itself, by `missing`",
+    ),
+    "field of a rule": (
+        "rules:\n  rule.a:\n    v: 1\n    derives: {fact.a: {v: 1}}\n",
+        4,
+        "$.rules.rule.a.derives",
+        "mean `derive`",
+    ),
+    "name of a rule": ("rules:\n  a: {v: 1, derive: {fact.a: {v: 1}}}\n", 2, "$.rules.a", "`rule.a`"),
+    "what can be read of a policy": (
+        f"{HEAD}    effect: deny\n    when: {{op: eq, args: [policy.mood, eco]}}\n",
+        3,
+        SEND,
+        "mean `policy.mode`",
+    ),
 }
 BAD = pytest.mark.parametrize("name", WRONG)
 
@@ -258,6 +278,7 @@ def test_a_running_server_keeps_the_old_policy_and_says_who_brought_which(tmp_pa
         assert server.stderr is not None
         assert server.stderr.readline().startswith("a new store: ")
         first = server.stderr.readline()
+        assert server.stderr.readline().startswith("look and decide at ")
         path.write_text(WRONG["field"][0])
         second = server.stderr.readline()
         assert httpx.get(f"{url}/v1/policy", verify=False).json() == before

@@ -162,6 +162,21 @@ def test_rules_can_read_the_mode_and_who_asks(build: Build) -> None:
     assert one(house.agent.propose(session, [tool_call("note.read", token)])).verdict == "deny"
 
 
+def test_a_mode_that_had_recovered_and_is_lowered_again_begins_anew(build: Build) -> None:
+    """Down to where it was lowered to before: it does not count as having been there all the time."""
+    house = build(policy=DEGRADES)
+    session = house.session()
+    token = house.token(session)
+    degrade(house, session, token, 2)
+    house.clock.advance(300)
+    assert house.agent.show_state(session).mode == "eco"
+    degrade(house, session, token)
+    assert house.agent.show_state(session).mode == "throttled"
+    house.clock.advance(299)
+    assert house.agent.show_state(session).mode == "throttled"
+    house.check(session)
+
+
 def test_a_clock_that_goes_back_recovers_nothing(build: Build) -> None:
     house = build(policy=DEGRADES)
     session = house.session()

@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from beliefd.kernel.substrate.constraint_index import ConstraintIndex, Truths
@@ -18,6 +18,7 @@ from beliefd.kernel.substrate.constraints import (
     judge,
     read_constraint,
 )
+from beliefd.kernel.substrate.predicates import JOINING
 from beliefd.kernel.substrate.rulebook import KnownSchemas
 from beliefd.kernel.substrate.symbolic_state import SymbolicState
 from beliefd.testing.world import policy
@@ -87,6 +88,45 @@ def test_truths_kept_up_to_date_are_those_worked_out_afresh(
         assert told(after.truths(rules).judge(after, action)) == told(naive(read, rules, plain, action))
         assert sorted(one.constraint.key for one in after.truths(rules).broken) == broken(read, rules, plain)
         sparse = after
+
+
+ONE = "fact.b.value"
+
+
+def on_one_path(raw: Any) -> Any:
+    """The same rules, but all about one value, which they then often have to do with."""
+    if not isinstance(raw, dict):
+        return raw
+    if "args" not in raw:
+        return {name: on_one_path(value) if name == "when" else value for name, value in raw.items()}
+    if raw["op"] in JOINING:
+        return {**raw, "args": [on_one_path(item) for item in raw["args"]]}
+    return {**raw, "args": [ONE, *raw["args"][1:]]}
+
+
+@many
+@given(
+    some.policies.map(lambda raw: {key: on_one_path(one) for key, one in raw.items()}),
+    st.lists(some.scalars | some.lists, min_size=1, max_size=4),
+    st.lists(some.actions, min_size=2, max_size=4),
+)
+@example(
+    {"constraint.old": {"v": 2, "effect": "deny", "when": {"op": "age_over", "args": [ONE, 30]}}},
+    [some.TIMES[0]],
+    [Action("t.one", context={"now": now}) for now in (some.TIMES[0], some.TIMES[2])],
+)
+def test_it_is_the_same_where_all_rules_are_about_one_value_that_changes(
+    raw: dict[str, Any], found: list[Any], actions: list[Action]
+) -> None:
+    rules, read = compiled(raw)
+    sparse = SymbolicState({})
+    sparse.truths(rules)
+    for value in found:
+        plain = {"fact.b": {"v": 1, "value": value}}
+        sparse = sparse.patched(plain)
+        assert kept(sparse.truths(rules)) == kept(rules.truths(plain))
+        for action in actions:
+            assert told(sparse.truths(rules).judge(sparse, action)) == told(naive(read, rules, plain, action))
 
 
 def kept(truths: Truths) -> dict[Any, dict[str, str]]:

@@ -113,6 +113,22 @@ def test_a_defer_names_the_evidence_that_is_missing_and_ends_when_it_is_there() 
         house.check(session)
 
 
+@pytest.mark.parametrize(
+    ("effect", "code"), [("ask", "ASK"), ("defer", "DEFER"), ("deny", "INVARIANT_BROKEN")]
+)
+def test_an_invariant_asks_and_defers_as_well(effect: str, code: str) -> None:
+    few = {"v": 2, "effect": effect, "subject": None, "when": when("gt", "goal.spend.value", 100)}
+    with ToolWorld(policy=rules(all=ALLOW_ALL, **{"invariant.few": few})) as house:
+        session = house.session()
+        within, beyond = house.agent.propose(
+            session, [delta(goal__spend=100), delta(goal__spend=101)]
+        ).results
+        assert (within.reason_code, beyond.reason_code) == ("ALLOWED", code)
+        assert codes(beyond) == ["INVARIANT_BROKEN"]
+        assert (beyond.approval_id is not None) == (effect == "ask")
+        house.check(session)
+
+
 def test_a_degrade_lowers_the_mode() -> None:
     with asked(effect="degrade", when=when("count", "fact.errors.list", "ge", 2)) as house:
         session = house.session()

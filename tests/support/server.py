@@ -17,7 +17,9 @@ from beliefd.client import Client
 from tests.support.postgres import free_port
 
 START_SECONDS = 60
-NEWS = re.compile("beliefd is listening on |a new store: |policy [0-9a-f]{64} .* is in force$")
+NEWS = re.compile(
+    "beliefd is listening on |look and decide at |a new store: |policy [0-9a-f]{64} .* is in force$"
+)
 
 
 def complaints(text: str) -> list[str]:

@@ -146,6 +146,23 @@ def test_a_capability_from_elsewhere_is_not_honoured(there: World, here: World) 
     here.check(session)
 
 
+def test_a_boost_from_elsewhere_is_none_here_and_what_was_interrupted_there_stays_so(
+    there: World, here: World
+) -> None:
+    """What makes a session do less is kept: nobody but a person of this server makes it do more."""
+    session = there.session()
+    there.ann.set_mode(session, "boost", "an incident there")
+    there.ann.interrupt(session, "user_intent", "wait")
+    here.root.import_ledger(there.root.export(session))
+    assert here.agent.show_schedule(session).mode == "normal"
+    eliminate(here.agent, session, "h1", "o")
+    shown = here.agent.show_schedule(session)
+    assert (shown.mode, shown.interruption is not None) == ("normal", True)
+    refused(Code.FORBIDDEN, lambda: here.agent.resume(session, "I brought it"))
+    here.check(session)
+    assert verify_with_node(here.root.export(session)).code == 0
+
+
 @pytest.mark.parametrize("first", [True, False])
 def test_a_yes_from_elsewhere_confirms_no_memory(there: World, here: World, first: bool) -> None:
     session = there.session()

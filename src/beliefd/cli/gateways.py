@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from beliefd.cli.output import Exit, Reply, fail
-from beliefd.cli.server import bind, loop_factory, url_of
+from beliefd.cli.server import bind, loop_factory, tune_interpreter, url_of
 from beliefd.cli.target import DEFAULT_DATA, Target, prepare_data, store_name
 from beliefd.kernel.values import Principal, Role, Tier
 
@@ -179,6 +179,7 @@ def serve_gateway(
         async with opened(target, gateway_principal(config.name), policy) as calls:
             link_to = None if target.is_embedded else target.url
             judge = ServedJudge(calls, decide_at(target), link_to)
+            tune_interpreter()
             await run_gateway(Gateway(config, judge), where)
 
     run(work)

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
 LONG_LEDGER = 5_000
 """From here on a bar shows how far the checking is."""
+LARGE_FILE = 1 << 20
 STEP = 500
 PAGE = 500
 Progress = Callable[[int], None]
@@ -69,5 +70,28 @@ def progress(what: str, total: int) -> Iterator[Progress]:
             if done - told >= STEP or done == total:
                 told = done
                 shown.update(task, completed=done)
+
+        yield report
+
+
+@contextmanager
+def reading(what: str, size: int) -> Iterator[Progress]:
+    """A bar on stderr while a large file is read, by the bytes of it, if somebody watches."""
+    shown = console(stderr=True)
+    if size < LARGE_FILE or not shown.is_terminal:
+        yield lambda _: None
+        return
+    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=shown) as bar:
+        task = bar.add_task(what, total=size)
+        told = 0
+
+        def report(done: int) -> None:
+            nonlocal told
+            if done - told >= size // 100:
+                told = done
+                bar.update(task, completed=done)
 
         yield report

@@ -21,6 +21,7 @@ from beliefd.cli.output import Exit, fail
 
 if TYPE_CHECKING:
     import uvicorn
+    from starlette.routing import BaseRoute
 
     from beliefd.cli.marker import Marker
     from beliefd.kernel.policy import Policy
@@ -156,7 +157,9 @@ def loop_factory() -> type[asyncio.AbstractEventLoop] | None:
     return uvloop.Loop
 
 
-Started = Callable[["uvicorn.Server"], None]
+SignInPath = Callable[[str | None], str]
+"""A path that signs one person in, once: the holder of a token, or whoever sits at this machine."""
+Started = Callable[["uvicorn.Server", SignInPath], None]
 
 
 def _say_who_comes_in(policy: "Policy", new: bool) -> None:
@@ -228,12 +231,28 @@ def _server(
 ) -> "uvicorn.Server":
     import uvicorn
 
+    from beliefd.console.app import Console
+    from beliefd.console.pages import PAGES
     from beliefd.http.app import create_app
+    from beliefd.http.surface import Surface
+
+    consoles: list[Console] = []
+
+    def console(surface: Surface) -> "list[BaseRoute]":
+        consoles.append(Console(surface))
+        return consoles[0].routes(PAGES)
 
     class Server(uvicorn.Server):
         async def startup(self, sockets: list[socket.socket] | None = None) -> None:
             await super().startup(sockets)
-            started(self)
+            needs_token = await consoles[0].visits.need_tokens()
+
+            def sign_in_path(token: str | None) -> str:
+                # Where tokens are needed, nobody is let in without one of their own.
+                keyless = token is None and needs_token
+                return "/" if keyless else f"/sign-in?key={consoles[0].visits.link(token)}"
+
+            started(self, sign_in_path)
 
         async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
             runtime.feeds.end()
@@ -248,7 +267,7 @@ def _server(
                     loop.add_signal_handler(number, self.handle_exit, number, None)
             yield
 
-    return Server(uvicorn.Config(create_app(runtime, chores), **uvicorn_settings()))
+    return Server(uvicorn.Config(create_app(runtime, chores, console=console), **uvicorn_settings()))
 
 
 def uvicorn_settings() -> dict[str, Any]:

@@ -14,6 +14,7 @@ from beliefd.client.ledger import LedgerCalls
 from beliefd.client.measurements import MeasurementCalls
 from beliefd.client.observations import ObservationCalls
 from beliefd.client.policy import PolicyCalls
+from beliefd.client.scheduling import SchedulingCalls
 from beliefd.client.spaces import SpaceCalls
 from beliefd.client.speculation import SpeculationCalls
 from beliefd.client.substrate import SubstrateCalls
@@ -29,6 +30,7 @@ class Operations(
     PolicyCalls,
     SpaceCalls,
     SubstrateCalls,
+    SchedulingCalls,
     ContextCalls,
     HookCalls,
     CatalogueCalls,

@@ -1,5 +1,6 @@
 """The rules in force."""
 
+from collections.abc import Iterable
 from typing import Any
 
 import msgspec
@@ -7,6 +8,7 @@ import msgspec
 from beliefd.client.method import Method
 from beliefd.client.requests import Request
 from beliefd.kernel.policy import Policy
+from beliefd.protocol.backtesting import Backtest, Reached
 from beliefd.protocol.explaining import PolicyExplanation
 from beliefd.protocol.policy import PolicyAnswer, PolicyRows
 
@@ -28,3 +30,22 @@ class PolicyCalls:
     def explain_policy(self, /, **asked: Any) -> Request[PolicyExplanation]:
         """Why a call or a change is decided as it is; the members of `ExplainPolicy` by name."""
         return Request(PolicyRows.explain_policy, body=msgspec.to_builtins(asked))
+
+    @Method
+    def backtest_policy(
+        self,
+        policy: Policy,
+        sessions: Iterable[str] | None = None,
+        *,
+        limit: int | None = None,
+        after: Reached | None = None,
+    ) -> Request[Backtest]:
+        """What another policy would have decided in these sessions, or in all that one may see."""
+        body = {
+            "policy": msgspec.to_builtins(policy),
+            "sessions": None if sessions is None else list(sessions),
+            "limit": limit,
+            "after": None if after is None else msgspec.to_builtins(after),
+        }
+        given = {name: one for name, one in body.items() if one is not None}
+        return Request(PolicyRows.backtest_policy, body=given)

@@ -48,7 +48,7 @@ class SubstrateCalls:
         return Request(SubstrateRows.show_state, {"session_id": session_id}, query(at=at))
 
     @Method
-    def propose(
+    def propose(  # noqa: PLR0913 - one argument per thing that is said of it
         self,
         session_id: str,
         candidates: Sequence[Object],
@@ -58,18 +58,20 @@ class SubstrateCalls:
         permissions: Sequence[str] = (),
         state_snapshot_id: str | None = None,
         execute: str | None = None,
+        qos: str | None = None,
         **conditions: Unpack[Conditions],
     ) -> Request[ProposalAnswer]:
         """Have state changes and tool calls arbitrated; what is allowed happens.
 
         `inputs` are the records that it was made from, `permissions` the capabilities held for it. With
-        `execute="caller"`, tools are run by who proposes: what is allowed has a `permit`.
+        `execute="caller"`, tools are run by who proposes: what is allowed has a `permit`. `qos` is the class
+        in which calls wait for their turn: `interactive`, `background` or `maintenance`.
         """
         provenance = {"source": source, "inputs": list(inputs), "permissions": list(permissions)}
         body = {
             "provenance": provenance,
             "candidates": list(candidates),
-            **given(state_snapshot_id=state_snapshot_id, execute=execute),
+            **given(state_snapshot_id=state_snapshot_id, execute=execute, qos=qos),
         }
         return command(SubstrateRows.propose, {"session_id": session_id}, body, **conditions)
 

@@ -10,7 +10,7 @@ import msgspec
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.routing import Route
+from starlette.routing import BaseRoute, Route
 from starlette.types import Receive, Scope, Send
 
 from beliefd import __version__
@@ -28,6 +28,8 @@ from beliefd.steward.bootstrap import Runtime
 
 Chore = Callable[[], Awaitable[None]]
 Page = Callable[[Request], Awaitable[Answered]]
+Console = Callable[[Surface], Sequence[BaseRoute]]
+"""The pages for people, of a server with this surface."""
 _HEALTH = msgspec.json.encode(Health(version=__version__, protocol=PROTOCOL))
 
 
@@ -38,7 +40,9 @@ CLOSE_SECONDS: Final = 5.0
 class Application(Starlette):
     """Answers the paths of operations itself; Starlette's router gets all others."""
 
-    def __init__(self, runtime: Runtime, chores: Sequence[Chore], close_runtime: bool) -> None:
+    def __init__(
+        self, runtime: Runtime, chores: Sequence[Chore], close_runtime: bool, console: Console | None
+    ) -> None:
         self.surface = Surface(runtime)
         self.verbs = Verbs(self.surface)
         self._readiness = Readiness(runtime.steward.store.ping)
@@ -49,7 +53,10 @@ class Application(Starlette):
             "/openapi.json": self._openapi,
         }
         super().__init__(
-            routes=[Route(path, self._page(page), methods=["GET"]) for path, page in pages.items()],
+            routes=[
+                *(Route(path, self._page(page), methods=["GET"]) for path, page in pages.items()),
+                *(() if console is None else console(self.surface)),
+            ],
             lifespan=lambda _: _lifespan(runtime if close_runtime else None, chores),
             exception_handlers={HTTPException: self._misrouted, Exception: _defect},  # type: ignore[dict-item]
         )
@@ -92,9 +99,15 @@ class Application(Starlette):
         return reply
 
 
-def create_app(runtime: Runtime, chores: Sequence[Chore] = (), *, close_runtime: bool = True) -> Application:
+def create_app(
+    runtime: Runtime,
+    chores: Sequence[Chore] = (),
+    *,
+    close_runtime: bool = True,
+    console: Console | None = None,
+) -> Application:
     """`chores` run beside the requests for as long as the server does."""
-    return Application(runtime, chores, close_runtime)
+    return Application(runtime, chores, close_runtime, console)
 
 
 @asynccontextmanager

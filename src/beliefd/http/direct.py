@@ -1,4 +1,4 @@
-"""Verbs and bundles of claims are answered directly: from the parser to the steward and back, without ASGI.
+"""Verbs, bundles of claims and permits are answered directly: from the parser to the steward, without ASGI.
 
 Only requests that wait for nothing but the steward are answered so: small ones, read completely, of a caller
 who is known. All others, and all that may be wrong, go to the application. The answers are the same.
@@ -8,7 +8,7 @@ import time
 from asyncio import CancelledError, Future
 from collections.abc import Callable, Iterable
 from functools import lru_cache
-from typing import Final
+from typing import Any, Final
 
 from msgspec import Struct
 
@@ -23,9 +23,9 @@ from beliefd.kernel.scan.guards import HARD_FAILURES
 from beliefd.protocol.operations import Operation
 from beliefd.protocol.wire import parse_object
 from beliefd.steward.call import Call
-from beliefd.steward.dispatch import admit, authorise
-from beliefd.steward.handlers.short_ways import SHORT_WAYS, ShortWay
-from beliefd.steward.write.turn import Outcome
+from beliefd.steward.dispatch import admit, authorise, perform
+from beliefd.steward.handlers.short_ways import HANDLED, SHORT_WAYS, ShortWay
+from beliefd.steward.offload import asking
 
 MAX_BODY: Final = 16 * 1024
 """A body of this size is parsed faster than a thread is started."""
@@ -34,10 +34,13 @@ KNOWN_PATHS: Final = 4096
 
 
 class Verb(Struct, frozen=True):
-    """An operation that is one command, and the session that its path names."""
+    """An operation that waits for no more than its session, which its path names.
+
+    Without a `way` of its own, its handler carries it out, in a task.
+    """
 
     operation: Operation
-    way: ShortWay
+    way: ShortWay | None
     path: dict[str, str]
 
 
@@ -54,19 +57,20 @@ class Verbs:
             return None
         found = self._surface.routes.find(url)
         operation = None if found is None else found[0].get("POST")
-        way = None if operation is None else SHORT_WAYS.get(operation.name)
-        if found is None or operation is None or way is None:
+        if found is None or operation is None or operation.name not in {*SHORT_WAYS, *HANDLED}:
             return None
         try:
-            return Verb(operation, way, decoded(found[1]))
+            return Verb(operation, SHORT_WAYS.get(operation.name), decoded(found[1]))
         except BeliefdError:
             return None
 
     def begin(
         self, verb: Verb, raw_headers: Iterable[tuple[bytes, bytes]], body: bytes
-    ) -> "Future[Outcome] | Reply | None":
+    ) -> "Future[Any] | Reply | None":
         """Submit the command, or refuse it; None if only the application can answer it."""
         surface, operation = self._surface, verb.operation
+        if verb.way is None and HANDLED[operation.name] not in body:
+            return None
         try:
             headers = read_headers(raw_headers)
             origins = surface.in_force.policy.security.allowed_origins
@@ -89,20 +93,29 @@ class Verbs:
             )
             if not surface.runtime.gate.passes(operation, call):
                 return None
-            return verb.way.begin(surface.submit, admit(operation, call))
+            if verb.way is not None:
+                return verb.way.begin(surface.submit, admit(operation, call))
+            # It is carried out to its end, whoever has left.
+            return surface.runtime.background.start(self._carried_out(operation, call))
         except Exception as error:
             # The application records what the firewall stops before there is a command.
             stopped = isinstance(error, BeliefdError) and error.code in HARD_FAILURES
             return None if stopped else reply_to_failure(error)
 
-    def reply(self, verb: Verb, done: "Future[Outcome]") -> Reply:
+    async def _carried_out(self, operation: Operation, call: Call) -> Any:
+        who = call.principal.id
+        with self._surface.metrics.requests.of(who), asking(who):
+            return await perform(self._surface.runtime.handlers, operation, call)
+
+    def reply(self, verb: Verb, done: "Future[Any]") -> Reply:
         if done.cancelled():
             return reply_to_failure(CancelledError())
         # It is not raised again: it would hold this frame, and this frame what it came from.
         if isinstance(failed := done.exception(), Exception | CancelledError):
             return reply_to_failure(failed)
         try:
-            return self._surface.reply_of(verb.operation, verb.way.answer(done.result()))
+            answer = done.result() if verb.way is None else verb.way.answer(done.result())
+            return self._surface.reply_of(verb.operation, answer)
         except Exception as error:
             return reply_to_failure(error)
 

@@ -13,6 +13,9 @@ LOOKS: Final = 2_000
 SAMPLED: Final = 16
 PIECE: Final = 256
 """So many items of a list are encoded at a time."""
+TEXTS: Final = (str, bytes)
+LISTS: Final = (list, tuple)
+COLLECTIONS: Final = (dict, *LISTS, Mapping)
 encode: Final = msgspec.json.Encoder().encode
 
 
@@ -22,21 +25,19 @@ def is_large(answer: object) -> bool:
     while todo:
         one = todo.pop()
         looks -= 1
-        if isinstance(one, str | bytes):
+        if isinstance(one, TEXTS):
             left -= len(one)
         elif isinstance(one, Struct):
             todo += [getattr(one, name) for name in one.__struct_fields__]
-        elif isinstance(one, Mapping | list | tuple):
+        elif one is not None and isinstance(one, COLLECTIONS):
             if len(one) > HEAVY_ITEMS:
                 return True
-            if isinstance(one, list | tuple) and one and isinstance(one[0], str):
+            if isinstance(one, LISTS) and one and isinstance(one[0], str):
                 left -= _length_of_names(one)
             elif len(one) > looks:
                 return True
             else:
-                todo += (
-                    one if isinstance(one, list | tuple) else [part for pair in one.items() for part in pair]
-                )
+                todo += one if isinstance(one, LISTS) else [part for pair in one.items() for part in pair]
         if left < 0 or looks < 0:
             return True
     return False

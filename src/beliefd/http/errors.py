@@ -10,30 +10,12 @@ from starlette.requests import ClientDisconnect
 
 from beliefd.http.replies import Answered, RawHeaders, Reply
 from beliefd.kernel.errors import BeliefdError, Code
+from beliefd.protocol.statuses import STATUS
 from beliefd.steward.failures import translated
 from beliefd.steward.offload import RETRY_SECONDS
 
 log = logging.getLogger("beliefd.http")
 
-_BY_STATUS: Final[dict[int, list[Code]]] = {
-    400: [Code.INVALID_REQUEST, Code.INVALID_HYPOTHESIS_ID, Code.MISSING_CLAIM_ID],
-    401: [Code.UNAUTHORIZED],
-    403: [Code.FORBIDDEN],
-    404: [code for code in Code if code.endswith("NOT_FOUND")],
-    405: [Code.METHOD_NOT_ALLOWED],
-    409: [Code.CONFLICT, Code.SESSION_TERMINATED],
-    413: [Code.PAYLOAD_TOO_LARGE],
-    415: [Code.UNSUPPORTED_MEDIA_TYPE],
-    422: [
-        *(code for code in Code if code.startswith("SPECULATIVE_")),
-        *(Code.HYPOTHESIS_IS_NOT_EVIDENCE, Code.NOT_WARRANTED, Code.LEDGER_BROKEN, Code.CONTENT_DAMAGED),
-    ],
-    429: [Code.RATE_LIMITED],
-    500: [Code.INTERNAL],
-    503: [Code.STORAGE_UNAVAILABLE, Code.TOO_BUSY, Code.TIMED_OUT],
-    507: [Code.QUOTA_EXCEEDED],
-}
-STATUS: Final = {code: status for status, codes in _BY_STATUS.items() for code in codes}
 CLIENT_GONE: Final = 499
 PASSING: Final = frozenset({429, 503})
 """The same request may be answered later."""

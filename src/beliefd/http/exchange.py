@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE
 
@@ -11,7 +11,6 @@ from beliefd.http.replies import Reply
 
 if TYPE_CHECKING:
     from beliefd.http.protocol import Protocol
-    from beliefd.steward.write.turn import Outcome
 
 
 class Exchange:
@@ -40,7 +39,7 @@ class Exchange:
         self.response_started = False
         self.response_complete = False
 
-    def answer(self, done: "asyncio.Future[Outcome]") -> None:
+    def answer(self, done: "asyncio.Future[Any]") -> None:
         self.send(self._verbs.reply(self._verb, done))
 
     def send(self, reply: Reply) -> None:

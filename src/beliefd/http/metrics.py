@@ -9,8 +9,10 @@ from typing import Final
 from beliefd.http.in_flight import InFlight
 from beliefd.http.places import REQUESTS, STREAMS, Places
 from beliefd.http.rates import Rates
+from beliefd.steward.effects.tools import RANKS
 from beliefd.steward.offload import POOLS
 from beliefd.steward.write.steward import Steward
+from beliefd.tools import slots as places
 
 BUCKETS: Final = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
 
@@ -54,6 +56,7 @@ class Metrics:
             *_family("beliefd_body_bytes_in_flight", "gauge", "Bodies", [("", self.in_flight.total)]),
             *_family("beliefd_requests_under_way", "gauge", "Not answered yet", self._under_way()),
             *_family("beliefd_work", "gauge", "Long work beside the event loop", _work()),
+            *_family("beliefd_tool_calls_waiting", "gauge", "For a place to run in", _waiting()),
             *_family("beliefd_limited_total", "counter", "Refused by a limit", self._limited(steward)),
             *_family("beliefd_start_time_seconds", "gauge", "Since when", [("", round(self._started, 3))]),
         ]
@@ -80,6 +83,11 @@ def _work() -> Iterable[tuple[str, float]]:
     for kind, pool in POOLS.items():
         yield f'{{kind="{kind}",is="running"}}', pool.running
         yield f'{{kind="{kind}",is="waiting"}}', pool.waiting
+
+
+def _waiting() -> Iterable[tuple[str, float]]:
+    waiting = places.slots.waiting()
+    return [(f'{{class="{name}"}}', waiting[rank]) for name, rank in RANKS.items()]
 
 
 def _family(name: str, kind: str, help_text: str, samples: Iterable[tuple[str, float]]) -> Iterable[str]:

@@ -10,7 +10,6 @@ from msgspec import Struct
 from msgspec.structs import fields
 
 from beliefd import __version__
-from beliefd.http.errors import STATUS
 from beliefd.http.headers import NOTES_PATTERN
 from beliefd.kernel.errors import Code, ErrorShape
 from beliefd.kernel.policy import Policy
@@ -18,6 +17,7 @@ from beliefd.kernel.values import MAX_NOTES, Id
 from beliefd.ledger.envelope import Entry
 from beliefd.protocol.beliefs import BeliefSnapshot, Health
 from beliefd.protocol.operations import OPERATIONS, VOCABULARIES, Operation, Parameter
+from beliefd.protocol.statuses import STATUS
 from beliefd.steward.dispatch import KEY_PATTERN
 
 Json = dict[str, Any]

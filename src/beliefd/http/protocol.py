@@ -15,12 +15,13 @@ import msgspec
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from beliefd.http.direct import MAX_BODY, Verb, Verbs
-from beliefd.http.errors import STATUS, retry_headers
+from beliefd.http.errors import retry_headers
 from beliefd.http.exchange import Exchange, opening
 from beliefd.http.replies import CUT, KNOWN, TAKEN, Reply
 from beliefd.http.seats import seats_of
 from beliefd.http.wire import LEAST_RATE, Wire
 from beliefd.kernel.errors import BeliefdError, Code, invalid
+from beliefd.protocol.statuses import STATUS
 from beliefd.steward.offload import too_busy
 
 MAX_HEAD: Final = 64 * 1024

@@ -12,6 +12,7 @@ from beliefd.kernel.experiments.commands import ExperimentCommand
 from beliefd.kernel.intents.commands import IntentCommand
 from beliefd.kernel.measurements.commands import MeasurementCommand
 from beliefd.kernel.observations.commands import ObservationCommand
+from beliefd.kernel.scheduling.commands import SchedulingCommand
 from beliefd.kernel.speculation.commands import SpeculationCommand
 from beliefd.kernel.substrate.commands import SubstrateCommand
 from beliefd.kernel.system.commands import SystemCommand
@@ -22,6 +23,7 @@ Command = (
     | ClaimCommand
     | ApprovalCommand
     | SubstrateCommand
+    | SchedulingCommand
     | ContextCommand
     | ObservationCommand
     | MeasurementCommand

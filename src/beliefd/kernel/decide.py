@@ -27,6 +27,7 @@ from beliefd.kernel.intents.commands import StageIntent
 from beliefd.kernel.intents.state import INTENT_LANES
 from beliefd.kernel.measurements import rules as measurements
 from beliefd.kernel.observations import rules as observations
+from beliefd.kernel.scheduling import rules as scheduling
 from beliefd.kernel.speculation import rules as speculation
 from beliefd.kernel.speculation.lanes import SPECULATIVE
 from beliefd.kernel.state import Session, grounded
@@ -42,6 +43,7 @@ RULES: Final[Rules] = {
     **claims.RULES,
     **approvals.RULES,
     **substrate.RULES,
+    **scheduling.RULES,
     **context.RULES,
     **observations.RULES,
     **measurements.RULES,

@@ -34,6 +34,7 @@ from beliefd.kernel.scan.markers import dumped, find_marker, has_no_word
 from beliefd.kernel.scan.references import find_reference, has_no_reference
 from beliefd.kernel.scan.said import texts_in
 from beliefd.kernel.scan.spelling import plain
+from beliefd.kernel.scheduling.commands import SchedulingCommand
 from beliefd.kernel.speculation import rules as speculation
 from beliefd.kernel.speculation.lanes import SPECULATIVE
 from beliefd.kernel.substrate.commands import Propose, RecordOutcome, Remember, StartCall
@@ -100,6 +101,8 @@ JUDGED: Final[dict[type, Part]] = {
     PinTools: _nothing,
     # Names of tokens, keys and files: no belief can rest on them.
     **dict.fromkeys(SystemCommand.__args__, _nothing),
+    # Why a session is to stop or to do less: nobody may be kept from saying that, whatever his words.
+    **dict.fromkeys(SchedulingCommand.__args__, _nothing),
     DeclareSession: _declaration,
     Eliminate: _elimination,
     # The raw answers of a model are measured, and stated by nobody.

@@ -12,6 +12,7 @@ from beliefd.kernel.experiments.events import ExperimentEvent
 from beliefd.kernel.intents.events import IntentEvent
 from beliefd.kernel.measurements.events import MeasurementEvent
 from beliefd.kernel.observations.events import ObservationEvent
+from beliefd.kernel.scheduling.events import SchedulingEvent
 from beliefd.kernel.speculation.events import SpeculationEvent
 from beliefd.kernel.substrate.events import SubstrateEvent
 from beliefd.kernel.system.events import SystemEvent
@@ -23,6 +24,7 @@ Event = (
     | ClaimEvent
     | ApprovalEvent
     | SubstrateEvent
+    | SchedulingEvent
     | ContextEvent
     | ObservationEvent
     | MeasurementEvent

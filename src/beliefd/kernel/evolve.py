@@ -20,6 +20,7 @@ from beliefd.kernel.experiments import folds as experiments
 from beliefd.kernel.intents import folds as intents
 from beliefd.kernel.measurements import folds as measurements
 from beliefd.kernel.observations import folds as observations
+from beliefd.kernel.scheduling import folds as scheduling
 from beliefd.kernel.speculation import folds as speculation
 from beliefd.kernel.state import Session
 from beliefd.kernel.substrate import folds as substrate
@@ -32,6 +33,7 @@ FOLDS: Final[Folds] = {
     **claims.FOLDS,
     **approvals.FOLDS,
     **substrate.FOLDS,
+    **scheduling.FOLDS,
     **context.FOLDS,
     **observations.FOLDS,
     **measurements.FOLDS,

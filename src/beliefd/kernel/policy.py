@@ -13,6 +13,7 @@ from beliefd.kernel.labels import ATTESTED, Label
 from beliefd.kernel.limits import DEFAULT_LIMITS, LimitsPolicy
 from beliefd.kernel.names import ALL, covers, refuse_loose
 from beliefd.kernel.scan.whole_words import whole_words
+from beliefd.kernel.scheduling.policy import SchedulingPolicy
 from beliefd.kernel.substrate.arbitration_policy import ArbitrationPolicy
 from beliefd.kernel.substrate.capability_policy import BEGIN_WITHIN_SECONDS, CallsPolicy, CapabilityRule
 from beliefd.kernel.substrate.provenance import ProvenancePolicy
@@ -268,9 +269,13 @@ class MemoryPolicy(Value, frozen=True):
 
 
 class ModePolicy(Value, frozen=True):
-    """What holds in a mode: how much of every budget is there, and which calls are let through at all."""
+    """What holds in a mode: how much of every budget is there, and which calls are let through at all.
 
-    budget_share: Unit = 1.0
+    A `budget_share` above 1 makes more of the budgets of episodes, and never more of a capability. Without
+    `network`, calls are off of all tools that are not known to stay away from it.
+    """
+
+    budget_share: Annotated[float, msgspec.Meta(ge=0.0, le=10.0)] = 1.0
     network: bool = True
     mutating: bool = True
 
@@ -347,11 +352,14 @@ class Policy(Value, frozen=True):
     calls: CallsPolicy | UnsetType = UNSET
     context: ContextPolicy | UnsetType = UNSET
     catalogues: CataloguesPolicy | UnsetType = UNSET
+    rules: dict[Id, Any] | UnsetType = UNSET
+    scheduling: SchedulingPolicy | UnsetType = UNSET
 
     def __post_init__(self) -> None:
         # INVARIANT: every policy has a hash. What is free-form in it is looked at before it is in force.
         schemas = {name: {"schema": tool.schema} for name, tool in self.tools.items()}
-        canonical({"constraints": self.constraints, "schemas": self.schemas, "tools": schemas})
+        free = {"constraints": self.constraints, "rules": self.rules or {}, "schemas": self.schemas}
+        canonical({**free, "tools": schemas})
         named = [rule.name for rule in self.capabilities or ()]
         if twice := [name for name in named if named.count(name) > 1]:
             raise ValueError(f"`capabilities` has two rules named `{twice[0]}`")

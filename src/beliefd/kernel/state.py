@@ -15,6 +15,7 @@ from beliefd.kernel.experiments.state import Experiments
 from beliefd.kernel.intents.state import Intents
 from beliefd.kernel.measurements.state import Measurements
 from beliefd.kernel.observations.state import Observations
+from beliefd.kernel.scheduling.state import Scheduling
 from beliefd.kernel.speculation.state import Speculations
 from beliefd.kernel.substrate.state import Substrate
 from beliefd.kernel.system.state import System
@@ -44,6 +45,7 @@ class Session(Struct, frozen=True):
     system: System = System()
     transfers: Transfers = Transfers()
     catalogue: Catalogue = Catalogue()
+    scheduling: Scheduling = Scheduling()
 
 
 def grounded(session: Session) -> Session:

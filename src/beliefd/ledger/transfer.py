@@ -5,6 +5,7 @@ gives the same bytes.
 """
 
 from collections.abc import Iterable, Iterator
+from hashlib import sha256
 from typing import Any, Final
 
 import msgspec
@@ -15,9 +16,12 @@ from beliefd.kernel.canonical import NotCanonical, canonical, digest
 from beliefd.kernel.policy import Policy, recorded
 from beliefd.kernel.strict_json import Unreadable, loads
 from beliefd.kernel.values import PROTOCOL, Head, Id
-from beliefd.ledger.envelope import Sealed
+from beliefd.ledger.envelope import UNREADABLE, Sealed, read_places
 
 FORMAT: Final = "beliefd-ledger/1"
+_BEGIN: Final = b'{"hash":"'
+_END: Final = len(_BEGIN) + 2 * sha256().digest_size + 2
+"""Where the hash of an entry ends in the line that is written of it."""
 
 
 class BadExport(ValueError):
@@ -63,6 +67,24 @@ def header_line(session_id: str, head: Head, policy_documents: dict[str, bytes])
 def entry_lines(entries: Iterable[Sealed]) -> Iterator[bytes]:
     for entry in entries:
         yield entry.wire + b"\n"
+
+
+def read_header(line: bytes, number: int = 1) -> Header:
+    """The first line of an export, with the policies that its ledger was decided under."""
+    return _header(_object(line, number), number)
+
+
+def read_entry(line: bytes, number: int) -> Sealed:
+    """A line after it. One that was written here is taken as it stands, if its hash says so."""
+    if line.startswith(_BEGIN) and line[_END - 2 : _END] == b'",':
+        record, told = b"{" + line[_END:].rstrip(), line[len(_BEGIN) : _END - 2].decode("ascii", "replace")
+        if sha256(record).hexdigest() == told:
+            try:
+                (place,) = read_places((record,))
+            except UNREADABLE as error:
+                raise BadExport(number, f"not an entry: {error}") from None
+            return Sealed(place.seq, place.event_id, record, told)
+    return _sealed(_object(line, number), number)
 
 
 def read_export(lines: Iterable[bytes]) -> Exported:

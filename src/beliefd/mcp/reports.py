@@ -2,6 +2,7 @@
 
 A client gets its result while the report is made: one durable write fewer to wait for. What an agent could do
 with a result that is not yet recorded goes through here, too: the next call waits for the report of the last.
+A report is a millisecond of work on the loop that also writes the answer, so it lets the answer go first.
 """
 
 import asyncio
@@ -18,6 +19,8 @@ log = logging.getLogger("beliefd.mcp")
 PAUSES: Final = (0.05, 0.2, 0.5, 1.0, 2.0)
 MAY_PASS: Final = (Code.STORAGE_UNAVAILABLE, Code.TOO_BUSY, Code.RATE_LIMITED, Code.TIMED_OUT)
 LAST_SECONDS: Final = 10
+ANSWER_SECONDS: Final = 0.003
+"""So long a report lets its answer be written, unless somebody waits for the report."""
 Report = tuple[Judgement, Outcome]
 
 
@@ -32,6 +35,7 @@ class Reports:
         self._judge = judge
         self._under_way: dict[str, set[asyncio.Task[None]]] = {}
         self._failed: dict[str, list[Report]] = {}
+        self._wanted: dict[str, asyncio.Event] = {}
 
     async def make(self, judgement: Judgement, outcome: Outcome) -> str | None:
         """Report, again and again for a while if beliefd cannot be reached: the same report counts once."""
@@ -57,11 +61,16 @@ class Reports:
     def begin(self, judgement: Judgement, outcome: Outcome) -> None:
         """Report beside other work; `settled` waits for it."""
         tasks = self._under_way.setdefault(judgement.session_id, set())
-        task = asyncio.create_task(self._in_background(judgement, outcome))
+        if not tasks:
+            self._wanted[judgement.session_id] = asyncio.Event()
+        wanted = self._wanted[judgement.session_id]
+        task = asyncio.create_task(self._in_background(judgement, outcome, wanted))
         tasks.add(task)
         task.add_done_callback(tasks.discard)
 
-    async def _in_background(self, judgement: Judgement, outcome: Outcome) -> None:
+    async def _in_background(self, judgement: Judgement, outcome: Outcome, wanted: asyncio.Event) -> None:
+        with anyio.move_on_after(ANSWER_SECONDS):
+            await wanted.wait()
         try:
             await self.make(judgement, outcome)
         except Unrecorded:
@@ -71,6 +80,7 @@ class Reports:
         """INVARIANT: a call is judged on all that its agent has been shown; else it is not judged at all."""
         tasks = self._under_way.get(session_id)
         if tasks:
+            self._wanted[session_id].set()
             await asyncio.wait(set(tasks))
         failed = self._failed.get(session_id)
         while failed:
@@ -84,6 +94,8 @@ class Reports:
 
     async def close(self) -> None:
         """Give what is under way some time to end."""
+        for wanted in self._wanted.values():
+            wanted.set()
         tasks = {task for tasks in self._under_way.values() for task in tasks}
         if tasks:
             await asyncio.wait(tasks, timeout=LAST_SECONDS)

@@ -19,11 +19,14 @@ Judge = Callable[[CallFacts], tuple[Literal["allow", "ask", "deny"], str, str]]
 
 
 class ChatCall(Value, frozen=True):
-    """A tool call as the model made it."""
+    """A tool call as the model made it. `problem` says why its arguments are not known, `message` which
+    message it stands in."""
 
     call_id: Id
     tool_id: Id
     args: Object
+    problem: str = ""
+    message: int = 0
 
 
 class ChatRun(Value, frozen=True):
@@ -95,7 +98,8 @@ def read_runs(path: Path) -> Iterator[ChatRun]:
                 yield parse_run(line, f"{path.name} line {number}", number)
 
 
-def parse_run(line: bytes | str, where: str = "run", number: int = 1) -> ChatRun:
+def parse_run(line: bytes | str, where: str = "run", number: int = 1, *, strict: bool = True) -> ChatRun:
+    """The run of a line. Unless `strict`, calls may have arguments that cannot be read: they say so."""
     data = line.encode() if isinstance(line, str) else line
     if len(data) > MAX_LINE:
         raise invalid(f"`{where}`: a run may hold {MAX_LINE} bytes at most", "$")
@@ -110,7 +114,9 @@ def parse_run(line: bytes | str, where: str = "run", number: int = 1) -> ChatRun
     steps: list[ContextItem | ChatCall] = [ContextItem(kind="own_address", text=str(one)) for one in own]
     calls: dict[str, ChatCall] = {}
     for at, message in enumerate(raw.messages):
-        steps += _steps(message, calls, f"`{where}` message {at + 1}")
+        steps += _steps(message, calls, f"`{where}` message {at + 1}", at)
+    if strict and (bad := [one for one in steps if isinstance(one, ChatCall) and one.problem]):
+        raise invalid(bad[0].problem, "$.messages")
     return ChatRun(run_id=raw.id or f"run-{number}", tools=tools, steps=tuple(steps), label=raw.label)
 
 
@@ -137,7 +143,9 @@ def annotated(tool: ToolInfo, hints: Mapping[str, Any]) -> ToolInfo:
     )
 
 
-def _steps(message: _Message, calls: dict[str, ChatCall], where: str) -> Iterator[ContextItem | ChatCall]:
+def _steps(
+    message: _Message, calls: dict[str, ChatCall], where: str, at_message: int
+) -> Iterator[ContextItem | ChatCall]:
     text = _text(message.content)
     if message.role in ("system", "developer"):
         yield ContextItem(kind="system", text=text)
@@ -145,10 +153,13 @@ def _steps(message: _Message, calls: dict[str, ChatCall], where: str) -> Iterato
         yield ContextItem(kind="user", text=text)
     elif message.role == "assistant":
         for at, call in enumerate(message.tool_calls or ()):
+            args, problem = _args(call, where)
             made = ChatCall(
                 call_id=call.id or f"call-{len(calls) + at}",
                 tool_id=call.function.name,
-                args=_args(call, where),
+                args=args,
+                problem=problem,
+                message=at_message,
             )
             calls[made.call_id] = made
             yield made
@@ -175,18 +186,17 @@ def _text(content: str | list[dict[str, Any]] | None) -> str:
     return content or ""
 
 
-def _args(call: _Call, where: str) -> Object:
+def _args(call: _Call, where: str) -> tuple[Object, str]:
+    """The arguments, and what is wrong with them if there are none."""
     if isinstance(call.function.arguments, dict):
-        return call.function.arguments
+        return call.function.arguments, ""
     try:
         args = msgspec.json.decode(call.function.arguments or "{}")
     except msgspec.DecodeError as error:
-        raise invalid(
-            f"{where}: arguments of `{call.function.name}` are no JSON: {error}", "$.messages"
-        ) from None
+        return {}, f"{where}: arguments of `{call.function.name}` are no JSON: {error}"
     if not isinstance(args, dict):
-        raise invalid(f"{where}: arguments of `{call.function.name}` are no object", "$.messages")
-    return args
+        return {}, f"{where}: arguments of `{call.function.name}` are no object"
+    return args, ""
 
 
 def replay(run: ChatRun, judge: Judge, lexicon: Lexicon) -> list[Judged]:

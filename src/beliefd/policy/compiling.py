@@ -15,8 +15,10 @@ from beliefd.kernel.names import ALL, covers
 from beliefd.kernel.policy import Policy
 from beliefd.kernel.substrate.arbitration_policy import VERSION
 from beliefd.kernel.substrate.constraints import EFFECTS, EFFECTS_BY_VERSION, ON_FAIL, Constraint
+from beliefd.kernel.substrate.deriving import RuleProblem
+from beliefd.kernel.substrate.policy_keys import NAMES, POLICY, is_of_policy
 from beliefd.kernel.substrate.predicates import BY_VERSION, CALL_FACTS, Misfit, paths_read
-from beliefd.kernel.substrate.rulebook import rulebook
+from beliefd.kernel.substrate.rulebook import rule_set, rulebook
 from beliefd.kernel.substrate.schemas import BadSchema, Schema
 from beliefd.kernel.values import shown
 from beliefd.ledger.chain import policy_hash
@@ -56,6 +58,12 @@ def problems(policy: Policy) -> Iterator[Problem]:
     for one in rulebook(policy, policy_hash(policy)).constraints:
         yield from _constraint(one)
         yield from _facts(one, asked=policy.context is not UNSET)
+        yield from _policy_keys(() if one.when is None else paths_read(one.when), f"$.constraints.{one.key}")
+    rules = rule_set(policy, policy_hash(policy))
+    for wrong in rules.problems:
+        yield _rule(wrong)
+    for clause in (one for rule in rules.rules for one in rule.clauses):
+        yield from _policy_keys(clause.paths, f"$.rules.{clause.rule}")
 
 
 def _schema(raw: Any, path: str) -> Iterator[Problem]:
@@ -89,6 +97,25 @@ def _facts(one: Constraint, *, asked: bool) -> Iterator[Problem]:
         yield Problem(
             f"{path}.when", wrong, "add `context`, as `beliefd policy init --preset guard` writes it"
         )
+
+
+def _policy_keys(paths: Iterable[str], place: str) -> Iterator[Problem]:
+    """INVARIANT: no rule reads of the policy what is never there."""
+    for path in sorted(paths):
+        if is_of_policy(path) and path.partition(".")[2] not in ("", *NAMES):
+            fitting = tuple(f"{POLICY}.{known}" for known in NAMES)
+            wrong = f"`{path}` is nothing that can be read of a policy"
+            yield Problem(place, wrong, _remedy(Misfit("when", path, fitting)))
+
+
+def _rule(wrong: RuleProblem) -> Problem:
+    """INVARIANT: rules that cannot be applied do not come into force: they would deny everything."""
+    if not wrong.rule:
+        return Problem("$.rules", wrong.message, "take some out")
+    path = f"$.rules.{wrong.rule}"
+    place = f"{path}.{wrong.misfit.at}" if wrong.misfit.at else path
+    fitting = _remedy(wrong.misfit) if wrong.misfit.allowed else "correct it or take it out"
+    return Problem(place, wrong.message, fitting)
 
 
 MEANT: Final = {

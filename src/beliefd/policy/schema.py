@@ -4,6 +4,7 @@ It is made of the types that policies are read with, and of the operators that c
 cannot say (names of facts, references between parts), `beliefd policy check` says.
 """
 
+import re
 from typing import Any, Final
 
 import msgspec
@@ -11,8 +12,10 @@ import msgspec
 from beliefd.kernel import patterns
 from beliefd.kernel.policy import Policy
 from beliefd.kernel.substrate.constraints import EFFECTS_BY_VERSION, MILDER, ON_FAIL, Subject
+from beliefd.kernel.substrate.deriving import MAX_RULES
 from beliefd.kernel.substrate.operators import COUNTED, MAX_PATH, TABLE
 from beliefd.kernel.substrate.predicates import JOINING
+from beliefd.kernel.substrate.rule_reading import MAX_FACTS, RULES
 
 DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"
 DEFS: Final = "#/$defs/{name}"
@@ -69,7 +72,7 @@ def policy_schema() -> dict[str, Any]:
     """The schema, with what every part is for."""
     _, defined = msgspec.json.schema_components([Policy], ref_template=DEFS)
     policy = defined.pop("Policy")
-    policy["properties"]["constraints"] = _constraints()
+    policy["properties"] |= {"constraints": _constraints(), "rules": _rules()}
     versions = {f"constraint_v{version}": _constraint(version) for version in EFFECTS_BY_VERSION}
     conditions = {f"condition_v{version}": _condition(version) for version in EFFECTS_BY_VERSION}
     return {
@@ -101,6 +104,39 @@ def _constraints() -> dict[str, Any]:
         "propertyNames": {"pattern": r"^constraint\..+"},
         "additionalProperties": branch,
         "examples": [{"constraint.large": ASK}],
+    }
+
+
+def _rules() -> dict[str, Any]:
+    return {
+        "type": "object",
+        "title": "Rules",
+        "description": "Facts that follow from others, by name. Nobody writes them by hand, and they are gone with "
+        "what they follow from.",
+        "propertyNames": {"pattern": "^" + re.escape(RULES) + ".+"},
+        "maxProperties": MAX_RULES,
+        "additionalProperties": {
+            "type": "object",
+            "title": "Rule",
+            "required": ["v", "derive"],
+            "additionalProperties": False,
+            "properties": {
+                "v": {"const": 1, "description": "The version of the language that it is written in."},
+                "when": {"anyOf": [{"type": "null"}, _ref(f"condition_v{max(EFFECTS_BY_VERSION)}")]},
+                "derive": {
+                    "type": "object",
+                    "description": "Facts by key. In a value, `{from: PATH}` stands for what is there.",
+                    "minProperties": 1,
+                    "maxProperties": MAX_FACTS,
+                    "propertyNames": {"pattern": r"^fact\..+"},
+                    "additionalProperties": {
+                        "type": "object",
+                        "required": ["v"],
+                        "properties": {"v": {"type": "integer", "minimum": 1}},
+                    },
+                },
+            },
+        },
     }
 
 

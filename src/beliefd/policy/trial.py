@@ -104,7 +104,7 @@ def _tried(case: Case, name: str, trial: Trial) -> Tried:
         reason_code=ruling.reason_code,
         on_fail=ruling.on_fail,
         reasons=list(ruling.reasons),
-        allowed_by=trial.rules.allowing(trial.state, trial.action),
+        allowed_by=trial.rules.allowing(trial.seen, trial.action),
         left_out=list(trial.left_out),
     )
     ok = ruling.verdict == case.expect.verdict and code in (None, ruling.reason_code)

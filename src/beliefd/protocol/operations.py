@@ -17,6 +17,7 @@ from beliefd.protocol.measurements import MeasurementRows
 from beliefd.protocol.observations import ObservationRows
 from beliefd.protocol.operation import Operation, Parameter, Vocabulary
 from beliefd.protocol.policy import PolicyRows
+from beliefd.protocol.scheduling import SchedulingRows
 from beliefd.protocol.spaces import SpaceRows
 from beliefd.protocol.speculation import SpeculationRows
 from beliefd.protocol.substrate import SubstrateRows
@@ -35,6 +36,7 @@ VOCABULARIES: Final[tuple[type[Vocabulary], ...]] = (
     SpaceRows,
     TokenRows,
     SubstrateRows,
+    SchedulingRows,
     ContextRows,
     HookRows,
     CatalogueRows,

@@ -3,6 +3,7 @@
 from typing import Literal
 
 from beliefd.kernel.policy import Policy
+from beliefd.protocol.backtesting import AskBacktest, Backtest
 from beliefd.protocol.explaining import ExplainPolicy, PolicyExplanation
 from beliefd.protocol.operation import MIB, OPERATORS, Answer, Operation, Vocabulary, asks, reads
 
@@ -39,4 +40,12 @@ class PolicyRows(Vocabulary):
         "Why a call or a change is decided as it is, and what would make it pass",
         max_body=8 * MIB,  # two policies
         example={"call": {"tool_id": "pay", "args": {"amount": 250}}, "state": {"fact.open": {"v": 1}}},
+    )
+    backtest_policy = asks(
+        "/v1/policy/backtest",
+        AskBacktest,
+        Backtest,
+        "What another policy would have decided",
+        max_body=4 * MIB,
+        example={"policy": {"uncertainty": {"explain_above": 0.2, "defer_above": 0.4}}, "limit": 1000},
     )

@@ -11,12 +11,13 @@ from beliefd.kernel.substrate.capabilities import Amounts, Budgets, Scope, Used
 from beliefd.kernel.substrate.commands import IssueCapability, RevokeCapability, StartCall
 from beliefd.kernel.substrate.constraints import OnFail, Reason
 from beliefd.kernel.substrate.dense import MAX_DIMS_OF_PROPOSAL
+from beliefd.kernel.substrate.derived import Source
 from beliefd.kernel.substrate.events import Verdict
 from beliefd.kernel.substrate.memory_entry import MemoryEntry
 from beliefd.kernel.substrate.proposals import DeltaCandidate, Rationale
 from beliefd.kernel.substrate.provenance import Provenance
 from beliefd.kernel.substrate.state import Confirmation
-from beliefd.kernel.substrate.tools import Amount, ToolDefinition, Witness
+from beliefd.kernel.substrate.tools import Amount, Qos, ToolDefinition, Witness
 from beliefd.kernel.values import Id, Note, Object, TierName, Upstream, Value
 from beliefd.protocol.operation import (
     ON_WRITING,
@@ -55,13 +56,15 @@ class CallRequest(Value, frozen=True, tag_field="kind", tag="tool_call"):
 class ProposalRequest(Value, frozen=True):
     """Candidates for arbitration, made on a snapshot; without one, on the newest.
 
-    With `execute: caller`, who proposes runs the tools: what is allowed is answered with a permit.
+    With `execute: caller`, who proposes runs the tools: what is allowed is answered with a permit. `qos` is
+    the class in which calls wait for their turn when the server is busy.
     """
 
     provenance: Provenance
     candidates: Annotated[tuple[DeltaCandidate | CallRequest, ...], Meta(min_length=1, max_length=100)]
     state_snapshot_id: Id | None = None
     execute: Literal["server", "caller"] = "server"
+    qos: Qos = "interactive"
 
     def __post_init__(self) -> None:
         vectors = (one.delta_vector for one in self.candidates if isinstance(one, DeltaCandidate))
@@ -95,8 +98,10 @@ class CoreVector(Answer, frozen=True):
 
 
 class StateAnswer(Answer, frozen=True):
-    """F_sparse at a snapshot: what was proposed and committed, and the constraints of the policy in force.
+    """F_sparse at a snapshot: what was proposed and committed, what rules derive from it, and what the policy
+    adds: its constraints, its rules, and `policy.*`.
 
+    `derived` are the facts that rules derive, each with its rule and the keys that the rule read.
     `policy_hash` is the policy whose constraints are shown, `created_under` the one that the snapshot was
     made under. `agent_id` proposed the change that made it and `provenance` is what came with that; of the
     empty state, who declared the session.
@@ -108,6 +113,7 @@ class StateAnswer(Answer, frozen=True):
     mode: str
     seq: int
     policy_hash: str
+    derived: dict[str, Source]
     created_at: str
     created_under: str
     agent_id: str

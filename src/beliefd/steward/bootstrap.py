@@ -26,6 +26,7 @@ from beliefd.steward.feeds import Feeds
 from beliefd.steward.gate import Gate, guarded
 from beliefd.steward.handlers.approvals import ApprovalHandlers, GrantHandlers
 from beliefd.steward.handlers.attempts import recording_attempts
+from beliefd.steward.handlers.backtesting import BacktestHandlers
 from beliefd.steward.handlers.batch import BatchHandlers
 from beliefd.steward.handlers.beliefs import BeliefHandlers, verb_handlers
 from beliefd.steward.handlers.calls import CallHandlers
@@ -43,6 +44,7 @@ from beliefd.steward.handlers.ledger import LedgerHandlers
 from beliefd.steward.handlers.measurements import MeasurementHandlers
 from beliefd.steward.handlers.observations import ObservationHandlers
 from beliefd.steward.handlers.policy import PolicyHandlers
+from beliefd.steward.handlers.scheduling import SchedulingHandlers
 from beliefd.steward.handlers.spaces import SpaceHandlers, TokenHandlers
 from beliefd.steward.handlers.speculation import SpeculationHandlers
 from beliefd.steward.handlers.substrate import (
@@ -145,14 +147,16 @@ def bootstrap(  # noqa: PLR0913 - one argument per port
         GrantHandlers(positions, submit),
         PolicyHandlers(in_force),
         ExplainHandlers(ledgers, positions, in_force, finder, environment),
+        BacktestHandlers(ledgers, spaces),
         SpaceHandlers(ledgers, system, environment),
         TokenHandlers(ledgers, system, directory),
-        StateHandlers(ledgers, positions, in_force),
+        StateHandlers(ledgers, positions, in_force, environment),
         ProposalHandlers(submit, signer, registry, tools),
         CallHandlers(ledgers, positions, submit, in_force, environment, spaces, finder.origins, background),
         CatalogueHandlers(positions, submit, in_force, spaces, finder),
         CapabilityHandlers(positions, submit, signer, in_force, environment),
         MemoryHandlers(positions, submit, environment),
+        SchedulingHandlers(positions, submit, tools, environment),
         ContextHandlers(
             ledgers, positions, submit, in_force, environment, spaces, Joins(), finder.origins, background
         ),

@@ -4,9 +4,11 @@ A row of the store is honoured if an event of the server's own ledger made it, a
 whoever writes to the table alone makes no token, changes none and brings none back.
 """
 
+import asyncio
 import hashlib
 import time
 from collections.abc import Awaitable, Callable, Iterable, Mapping
+from contextlib import suppress
 from typing import Final, Literal
 
 from msgspec import UNSET, Struct
@@ -23,6 +25,8 @@ LOCAL_AGENT: Final = Principal(id="agent://local", role=Role.AGENT, tier=Tier.PR
 LOCAL_OPERATOR: Final = Principal(id="operator://local", role=Role.ADMIN, tier=Tier.PRIVILEGE.name)
 """Whoever starts the server and opens its store: what the files beside it say is theirs."""
 REFRESH_SECONDS: Final = 1.0
+AHEAD_SECONDS: Final = 0.5
+"""What is asked for at this age is read again beside whoever asks: else all who ask at once would wait."""
 _SCHEMES: Final = {Role.APPROVER: "human", Role.ADMIN: "human"}
 
 
@@ -130,9 +134,21 @@ class Directory:
         self._revoked: dict[str, str] = {}
         self._unclaimed: list[Token] = []
         self._read_at = float("-inf")
+        self._ahead: asyncio.Task[None] | None = None
 
     def is_stale(self) -> bool:
         return time.monotonic() - self._read_at > REFRESH_SECONDS
+
+    def is_fresh(self) -> bool:
+        """Can it be relied upon right now? If it soon cannot, it is read again meanwhile."""
+        age = time.monotonic() - self._read_at
+        if AHEAD_SECONDS < age <= REFRESH_SECONDS and (self._ahead is None or self._ahead.done()):
+            self._ahead = asyncio.get_running_loop().create_task(self._refresh_ahead())
+        return age <= REFRESH_SECONDS
+
+    async def _refresh_ahead(self) -> None:
+        with suppress(Exception):  # whoever asks when it is stale is told
+            await self.refresh(force=True)
 
     async def refresh(self, force: bool = False) -> None:
         if force or self.is_stale():

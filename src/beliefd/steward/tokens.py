@@ -85,7 +85,7 @@ class Authenticator:
 
     def is_open(self) -> bool:
         """Is it known, without asking the store, that no token was ever made?"""
-        return self._sign_in is None and not self._directory.closed and not self._directory.is_stale()
+        return self._sign_in is None and not self._directory.closed and self._directory.is_fresh()
 
     async def configured(self) -> bool:
         """Has any token ever been made, or can people sign in? Then nobody is let in without either."""
@@ -110,7 +110,7 @@ class Authenticator:
         """The same without asking the store, as long as what was read of it is fresh."""
         if self._sign_in is not None and (signed := _signed(header)) is not None:
             return self._sign_in.recognised(signed)
-        if self._directory.is_stale() or _token_id(header) not in self._directory.tokens:
+        if not self._directory.is_fresh() or _token_id(header) not in self._directory.tokens:
             return None
         return self._caller(header)
 

@@ -15,7 +15,7 @@ import click
 from click import option
 
 from beliefd.cli.output import errors_exit, fail
-from beliefd.cli.server import ServerSettings, bind, loop_factory, run_server, url_of
+from beliefd.cli.server import ServerSettings, SignInPath, bind, loop_factory, run_server, url_of
 from beliefd.cli.target import prepare_data, store_name, store_options, with_store
 from beliefd.kernel.values import Role, Tier
 
@@ -26,9 +26,10 @@ if TYPE_CHECKING:
 
 HOST = "127.0.0.1"
 KIT = "sre_incident"
+APPROVER = "demo-approver"
 PARTICIPANTS: dict[str, tuple[Role, Tier | None]] = {
     "demo-agent": (Role.AGENT, Tier.DELETE),
-    "demo-approver": (Role.APPROVER, None),
+    APPROVER: (Role.APPROVER, None),
     "demo-admin": (Role.ADMIN, None),
 }
 
@@ -51,9 +52,12 @@ def demo(port: int, data: Path, store: str | None, once: bool, pace: float) -> N
         target = store_name(data, store)
         try:
             tokens = with_store(target, make_tokens)
-            with serving(listener, target) as url:
+            with serving(listener, target) as (url, sign_in_path):
                 session_id = perform(url, tokens, pace)
                 _invite(url, session_id, tokens, stays=not once)
+                if not once:
+                    path = sign_in_path(tokens[APPROVER])
+                    click.echo(f"look and decide as {APPROVER}: {url}{path} (opens once)")
                 while not once:
                     signal.pause()
         except StoryBroken as error:
@@ -73,13 +77,15 @@ async def make_tokens(store: "Store") -> dict[str, str]:
 
 
 @contextmanager
-def serving(listener: socket.socket, target: str) -> Iterator[str]:
+def serving(listener: socket.socket, target: str) -> Iterator[tuple[str, SignInPath]]:
     """The server that `beliefd serve` runs, in a thread of this process: it cannot outlive the demo."""
     running: list[uvicorn.Server] = []
+    links: list[SignInPath] = []
     ready = threading.Event()
 
-    def started(server: "uvicorn.Server") -> None:
+    def started(server: "uvicorn.Server", sign_in_path: SignInPath) -> None:
         running.append(server)
+        links.append(sign_in_path)
         ready.set()
 
     def serve() -> None:
@@ -95,7 +101,7 @@ def serving(listener: socket.socket, target: str) -> Iterator[str]:
             ready.wait()
             if not running:
                 served.result()
-            yield url_of(listener, HOST)
+            yield url_of(listener, HOST), links[0]
         finally:
             for server in running:
                 server.should_exit = True

@@ -8,10 +8,11 @@ from typing import Any
 import click
 from click import argument, option
 
-from beliefd.cli.ledgers import counting
+from beliefd.cli.options import FILE_PATH
 from beliefd.cli.output import DECISION_EXITS, Reply, passed, replies
 from beliefd.cli.target import Question, Target, asks, target_options
 from beliefd.kernel.values import Role
+from beliefd.policy.backtesting.names import FORMATS
 from beliefd.policy.presets import PRESETS
 
 PATH = click.Path(path_type=Path)
@@ -152,26 +153,26 @@ def init(preset: str, place: Path) -> Reply:
 
 
 @policy.command()
-@argument("path", metavar="RUNS", type=click.Path(path_type=Path, exists=True, dir_okay=False))
-@option("--format", "form", type=click.Choice(["openai-chat"]), default="openai-chat", show_default=True)
-@option("--policy", "policy_file", type=PATH, help="The policy; without it, the preset `guard`.")
-@option("--json", "as_json", is_flag=True, help="Print one line of JSON per call.")
-def backtest(path: Path, form: str, policy_file: Path | None, as_json: bool) -> None:
-    """Say what a policy would have decided about the calls of recorded RUNS (JSON lines, also gzipped)."""
-    from beliefd.cli.output import errors_exit, print_json, show
-    from beliefd.cli.views.policy import backtested
-    from beliefd.policy.backtest import Tally
-    from beliefd.policy.backtest import backtest as judged
-    from beliefd.policy.files import load_policy
-    from beliefd.policy.presets import preset
+@argument("path", metavar="[FILE]", required=False, type=FILE_PATH)
+@option("--session", "--sessions", "sessions", multiple=True, metavar="ID", help="A session of the store.")
+@option("--all", "every", is_flag=True, help="Every session that you may see.")
+@option("--policy", "policy_file", type=PATH, help="The policy; for FILE, `guard` if none is given.")
+@option("--format", "form", type=click.Choice(FORMATS), default=FORMATS[0], show_default=True)
+@option("--state", "state_file", type=PATH, help="F_sparse for calls of FILE, which carries none.")
+@target_options
+def backtest(target: Target, path: Path | None, sessions: tuple[str, ...], every: bool, **given: Any) -> None:
+    """Decide again what is recorded, under another policy, and show every decision that would change.
 
-    with errors_exit(as_json):
-        found = preset("guard") if policy_file is None else load_policy(policy_file)
-        tallies: dict[str, Tally] = {}
-        with counting("judging runs") as report:
-            for run in judged(found, path, report):
-                tallies.setdefault(run.kind, Tally(kind=run.kind)).add(run)
-                for one in run.calls if as_json else ():
-                    print_json(one)
-    if not as_json:
-        show(Reply(tallies, backtested(tallies.values())), as_json)
+    FILE holds exported ledgers, or recorded runs of other systems: chat runs, transcripts of Claude Code,
+    rollouts of Codex, OpenTelemetry traces; plain or gzipped. Runs say what each call would have come to;
+    with --json, one line per call.
+    """
+    from beliefd.cli.backtesting import backtest_file, backtest_sessions
+
+    if [path is not None, bool(sessions), every].count(True) != 1:
+        raise click.UsageError("give one of FILE, `--session` or `--all`")
+    if path is not None:
+        sys.exit(backtest_file(path, as_json=target.as_json, **given))
+    if given["policy_file"] is None:
+        raise click.UsageError("`--policy` names the policy that sessions are decided again under")
+    sys.exit(backtest_sessions(target, given["policy_file"], None if every else sessions))

@@ -99,9 +99,11 @@ def serve(  # noqa: PLR0913, PLR0917 - one argument per option
         # Keys, and what was seen of the store, are kept there even if the store is elsewhere.
         prepare_data(data)
 
-        def started(_: "uvicorn.Server") -> None:
+        def started(_: "uvicorn.Server", sign_in_path: server.SignInPath) -> None:
             server.tune_interpreter()
-            click.echo(f"beliefd is listening on {server.url_of(listener, host)}")
+            url = server.url_of(listener, host)
+            click.echo(f"beliefd is listening on {url}")
+            click.echo(f"look and decide at {url}{sign_in_path(None)}", err=True)
 
         with asyncio.Runner(loop_factory=server.loop_factory()) as runner:
             runner.run(server.run_server(listener, host, store_name(data, store), settings, started))

@@ -1,6 +1,6 @@
 """`beliefd state`: the symbolic state, and what shall change it."""
 
-from typing import Any
+from typing import Any, get_args
 
 import click
 from click import option
@@ -10,6 +10,7 @@ from beliefd.cli.files import read_list
 from beliefd.cli.options import CONDITIONS, FILE, SESSION
 from beliefd.cli.output import Exit
 from beliefd.cli.target import Question, asks
+from beliefd.kernel.substrate.tools import Qos
 
 state = click.Group("state", help="Read the symbolic state, and propose changes and tool calls.")
 
@@ -33,6 +34,7 @@ def _worst(answer: Any) -> Exit:
         type=click.Choice(["server", "caller"]),
         help="Who runs the tools; a caller gets a permit for each call that is allowed.",
     ),
+    option("--qos", type=click.Choice(get_args(Qos)), help="The class in which calls wait for their turn."),
     option("--source", default="agent", show_default=True, help="observer, encoder, tool or agent."),
     option("--input", "inputs", multiple=True, metavar="ID", help="A record that it was made from."),
     option("--permission", "permissions", multiple=True, metavar="CAPABILITY", help="One held for it."),

@@ -15,9 +15,6 @@ from beliefd.protocol.explaining import Deciding, PolicyExplanation, Reading, Un
 from beliefd.protocol.policy import PolicyAnswer
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from beliefd.policy.backtest import Tally
     from beliefd.policy.coverage import Coverage
     from beliefd.policy.lint import Linted
     from beliefd.policy.trial import Tried
@@ -148,21 +145,3 @@ def linted(answer: "Linted") -> RenderableType:
     lines.append(Text(f"{answer.warnings} warnings, {notes} notes in {answer.constraints} constraints"))
     lines.append(Text(f"  {answer.complete}", "dim"))
     return Group(*lines)
-
-
-def backtested(tallies: "Iterable[Tally]") -> RenderableType:
-    """What would have become of recorded runs, by kind."""
-    return Group(*(line for one in tallies for line in _tally(one)))
-
-
-def _tally(one: "Tally") -> list[Text]:
-    share = 100 * one.unattended / max(1, one.runs)
-    lines = [
-        Text.assemble((visible(one.kind), "bold"), f"  {one.runs} runs, {one.calls} calls"),
-        Text(f"  every call allowed: {one.unattended} runs ({share:.1f} %)"),
-        Text(f"  asked: {one.asked} ({one.asked / max(1, one.runs):.3f} per run), denied: {one.denied}"),
-    ]
-    ruled = sorted(one.rules.items(), key=lambda rule: (-rule[1], rule[0]))
-    if ruled:
-        lines.append(Text("  asked or denied by rule, the first that applies to a call:"))
-    return [*lines, *(Text(f"    {visible(name)}: {count}", "dim") for name, count in ruled)]

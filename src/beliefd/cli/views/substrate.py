@@ -36,6 +36,9 @@ def state(answer: StateAnswer) -> RenderableType:
     table = Table.grid(padding=(0, 2))
     for key in sorted(answer.f_sparse):
         table.add_row(Text(visible(key), "bold"), Text(json_text(answer.f_sparse[key])))
+        if (source := answer.derived.get(key)) is not None:
+            read = f" from {names(source.inputs)}" if source.inputs else ""
+            table.add_row("", Text(f"derived by {visible(source.rule)}{read}", "dim"))
     head = Text.assemble(("snapshot ", "dim"), answer.state_snapshot_id, ("  mode ", "dim"), answer.mode)
     made = Text.assemble(("made by ", "dim"), visible(answer.agent_id), (" at ", "dim"), answer.created_at)
     if answer.s_core is not None:

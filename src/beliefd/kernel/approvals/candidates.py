@@ -13,6 +13,8 @@ from beliefd.kernel.facts import Facts
 from beliefd.kernel.state import Session
 from beliefd.kernel.substrate.arbitration import changed_mode, confirmed
 from beliefd.kernel.substrate.events import CandidateResult
+from beliefd.kernel.substrate.modes import mode_at
+from beliefd.kernel.substrate.renewing import renewed
 
 
 def in_vain(result: CandidateResult) -> str | None:
@@ -42,5 +44,8 @@ def decide(
     if is_recorded(facts) and result.call is not None:
         closed = replace(closed, led_to=result.call.call_id)
     return replace(
-        decided(command, facts, closed), result=result, mode=changed_mode(session, facts, [result])
+        decided(command, facts, closed),
+        result=result,
+        mode=changed_mode(session, facts, [result]),
+        derived=renewed(session, facts, mode_at(session, facts.policy, facts.now)).derived,
     )

@@ -10,6 +10,7 @@ from beliefd.kernel.claims.bundle import ClaimBundle
 from beliefd.kernel.claims.events import Gated
 from beliefd.kernel.event import EventBase
 from beliefd.kernel.intents.state import Intent, Proposition
+from beliefd.kernel.substrate.derived import Derivation
 from beliefd.kernel.substrate.events import CandidateResult, ModeChange
 
 Ending = Literal["withdrawn", "refuse", "escalate", "keep", "lapse"]
@@ -20,7 +21,8 @@ class ApprovalDecided(EventBase, frozen=True, tag="approval_decided"):
     change of state; with neither, and not rejected, more people must agree first.
 
     `intents` and `propositions` are those that it changes, `opened` is the approval of the intent that came
-    out of an edit. `pinned` is the definition of a tool that counts from now on.
+    out of an edit. `pinned` is the definition of a tool that counts from now on. `derived` is what the rules
+    of the policy made of the state before the result.
     """
 
     event_id: str
@@ -36,6 +38,7 @@ class ApprovalDecided(EventBase, frozen=True, tag="approval_decided"):
     propositions: tuple[Proposition, ...] = ()
     opened: Approval | None = None
     pinned: Pinned | UnsetType = UNSET
+    derived: Derivation | UnsetType = UNSET
 
 
 class ApprovalClosed(EventBase, frozen=True, tag="approval_closed"):

@@ -2,6 +2,7 @@
 
 from msgspec import UNSET, UnsetType
 
+from beliefd.kernel.adopted import InForce
 from beliefd.kernel.values import Principal, Value
 
 Authority = dict[str, Principal | None]
@@ -23,3 +24,4 @@ class AuthorityFindings(Value, frozen=True, tag_field="of", tag="authority"):
 
     authority: Authority = {}
     by_rights: ByRights = UNSET
+    in_force: InForce = UNSET

@@ -10,7 +10,7 @@ from beliefd.kernel.approvals.state import Approval, BundleSubject, InformationS
 from beliefd.kernel.claims.folds import with_gated
 from beliefd.kernel.claims.state import BundleState
 from beliefd.kernel.state import Session
-from beliefd.kernel.substrate.folds import with_mode, with_result, with_snapshot
+from beliefd.kernel.substrate.folds import with_derived, with_mode, with_result, with_snapshot
 from beliefd.kernel.tables import Folds
 
 
@@ -25,7 +25,7 @@ def approval_decided(session: Session, event: ApprovalDecided) -> Session:
     if event.pinned is not UNSET:
         session = replace(session, catalogue=session.catalogue.with_pin(event.pinned))
     if event.result is not None:
-        judged = with_result(session, event.result)
+        judged = with_result(with_derived(session, event.derived), event.result)
         return with_mode(with_snapshot(judged, session.substrate.state_version, event.event_id), event.mode)
     if event.replaced is not None:
         state = BundleState(event.event_id, event.replaced.decision, event.approval_id)

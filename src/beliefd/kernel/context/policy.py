@@ -46,6 +46,11 @@ class ContextPolicy(Value, frozen=True):
         found = [pattern for pattern in self.tools if covers(pattern, tool_id)]
         return self.tools[max(found, key=len)] if found else None
 
+    @property
+    def harmless(self) -> tuple[str, ...]:
+        """How far a command may reach and still count as reading."""
+        return ("reads", "project") if self.project == "free" else ("reads",)
+
     def is_witness(self, who: Principal) -> bool:
         return _is_among(self.witnesses, who)
 

@@ -102,8 +102,8 @@ def _leaf(name: str, value: Any, tool: ToolInfo, session: Memory) -> Leaf:
     shape = one.shape if one else "word"
     if closed_set(tool, name) or (words and words[0] in names["quote"] and len(words) > 1):
         kind = "choice"
-    elif shape in SINK_SHAPES:
-        kind = "sink"
+    elif shape in SINK_SHAPES and not (shape == "url" and "_".join(words) in names["text"]):
+        kind = "sink"  # but a message that is nothing but a link passes on a link
     else:
         number = isinstance(value, int | float) and "id" not in words and len(text) < 5
         kind = _kind(words, text, session) if not number else _kind_of_number(words, session)

@@ -1,6 +1,5 @@
 """Which results are just text, whatever they look like: whoever wrote it chose its shape."""
 
-import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -9,6 +8,7 @@ from beliefd.kernel.origin.lexicon import Lexicon
 from beliefd.kernel.origin.results import fields, parsed
 from beliefd.kernel.origin.spelling import SINK_SHAPES, atoms, folded, joined_accounts, name_words
 from beliefd.kernel.origin.tools import ToolInfo, properties, trade
+from beliefd.kernel.origin.verbs import own_part
 
 
 def is_bare(tool: ToolInfo, args: Mapping[str, Any], lexicon: Lexicon) -> bool:
@@ -17,13 +17,36 @@ def is_bare(tool: ToolInfo, args: Mapping[str, Any], lexicon: Lexicon) -> bool:
     if given & lexicon.names["shell"]:
         return True
     what = trade(tool, lexicon)
-    words = name_words(re.split(r"__|[./:]", tool.tool_id)[-1])
+    words = name_words(own_part(tool.tool_id))
     held = bool(what.nouns & set(lexicon.raw)) or bool(set(words[-1:]) & set(lexicon.raw))
     by_path = bool(given & lexicon.names["path"])
     verb_alone = not set(words) - set(what.verb.split())
     if not what.reads or what.verb not in lexicon.raw_verbs:
         return verb_alone and by_path
     return (held and (by_path or what.verb == "read")) or (verb_alone and by_path)
+
+
+def holds_one(tool: ToolInfo, lexicon: Lexicon) -> bool:
+    """Does the tool give one document, by whatever key? Its author chose how it looks (`get_document`)."""
+    what = trade(tool, lexicon)
+    if not what.reads or what.verb.split()[0] not in lexicon.raw_verbs:
+        return False
+    return not what.nouns or not what.words.isdisjoint(lexicon.raw)
+
+
+def wraps(value: Any, args: Mapping[str, Any], lexicon: Lexicon) -> bool:
+    """Is it what a program says of a document? Then it repeats the id that was asked for."""
+    if isinstance(value, dict) and len(value) == 1:
+        value = next(iter(value.values()))
+    if isinstance(value, list) and len(value) == 1:
+        value = value[0]
+    if not isinstance(value, dict):
+        return False
+    asked = {folded(str(one)).strip() for one in args.values() if isinstance(one, str | int)}
+    return any(
+        not lexicon.names["id"].isdisjoint(name_words(str(name))) and folded(str(held)).strip() in asked
+        for name, held in value.items()
+    )
 
 
 def is_plain(tool: ToolInfo, lexicon: Lexicon) -> bool:

@@ -7,10 +7,14 @@ from msgspec.structs import replace
 
 from beliefd.kernel.origin.arguments import Call, Leaf, fact_of, sorted_leaves, where_is
 from beliefd.kernel.origin.facts import RANK, CallFacts, Trust, ValueFact, reason
-from beliefd.kernel.origin.index import Wanted
-from beliefd.kernel.origin.memory import Found, Memory, leaves
+from beliefd.kernel.origin.index import Place, Wanted
+from beliefd.kernel.origin.lexicon import plural
+from beliefd.kernel.origin.memory import Found, Memory
+from beliefd.kernel.origin.naming import leaves
+from beliefd.kernel.origin.queries import changed_by, only_asks, writes_by_argument
 from beliefd.kernel.origin.spelling import SINK_SHAPES, atoms, folded, host_of, joined_accounts, name_words
-from beliefd.kernel.origin.tools import Tier, ToolInfo, Trade, goes_out, is_address, trade, writes_by_argument
+from beliefd.kernel.origin.statements import Change
+from beliefd.kernel.origin.tools import Tier, ToolInfo, Trade, goes_out, is_address, trade
 from beliefd.kernel.origin.wishes import carries_secret, commanded_by, is_intended
 from beliefd.kernel.values import Id, Object
 
@@ -28,7 +32,11 @@ _FEW: Final = 7
 
 
 def call_facts(session: Memory, tool: ToolInfo, args: Object, catalogue: Mapping[Id, ToolInfo]) -> CallFacts:
-    what, (found, crowded) = trade(tool, session.lexicon), _looked_at(args)
+    what, change = changed_by(tool, trade(tool, session.lexicon), args)
+    found, crowded = _looked_at(args)
+    if change is not None:
+        found += [(column or "value", value) for column, value in change.values][:MAX_LEAVES]
+        crowded = crowded or len(change.values) > MAX_LEAVES
     pieces = [leaf for name, value in found for leaf in sorted_leaves(name, value, tool, session)]
     call = Call(session, tool, what, _tier(tool, what, args, session), tuple(pieces))
     said = {kind: kind in session.speech.phrases for kind in session.lexicon.says}
@@ -48,7 +56,7 @@ def call_facts(session: Memory, tool: ToolInfo, args: Object, catalogue: Mapping
         sinks=sinks,
         links=_links(call),
         payload=_payload(call),
-        objects=(*_objects(call), *_amounts(call, said)),
+        objects=(*_objects(call), *_amounts(call, said), *_tables(call, change)),
         orders=orders,
         commanded=commanded,
         secret=carries_secret(call),
@@ -108,7 +116,7 @@ def _concluded(facts: CallFacts) -> CallFacts:
 def _wanted(link: ValueFact, facts: CallFacts) -> bool:
     """Whoever has a document passed on wants the people in it, and asks for its links."""
     if link.shape in ("url", "host"):
-        return facts.links_wanted
+        return facts.links_wanted and link.trust == "sole"
     return facts.sourced or facts.delegated or facts.granted
 
 
@@ -136,6 +144,8 @@ def _foreign(sink: ValueFact, facts: CallFacts) -> bool:
 def _tier(tool: ToolInfo, what: Trade, args: Object, session: Memory) -> Tier:
     if tool.tier == "egress" or (tool.examined and tool.tier is not None):
         return tool.tier
+    if only_asks(tool, what, args):
+        return "read"
     if not what.reads or (
         tool.tier is None and what.verb in session.lexicon.hands_out and _hands_out(args, session)
     ):
@@ -202,10 +212,13 @@ def _trust(call: Call, leaf: Leaf, at: Found, said: Mapping[str, bool]) -> Trust
         return "trusted"
     if at.origin == "field":
         return "field"
-    if at.origin == "named_text" and at.place is not None:
+    # A page whose address the user typed is spoken of as well, though strangers may write in it.
+    spoken_of = at.place is not None and (at.origin == "named_text" or at.place.record.keyed)
+    if at.place is not None and spoken_of:
         alone = len(at.place.record.shapes.get(leaf.value.shape, ())) == 1
         if alone and (said["granted"] or _conamed(call, leaf.value)):
             return "sole"
+    if at.origin == "named_text":
         # A person by name, in a task that the user has made from a document: no address, nothing leaves.
         by_name = leaf.value.shape == "word" and not any(char.isdigit() for char in leaf.value.key)
         if (
@@ -236,12 +249,30 @@ def _url_known(call: Call, leaf: Leaf) -> bool:
     at = call.session.origin(leaf.value)
     if at.origin in ("user", "system", "own", "directory"):
         return True
-    closed = at.place is not None and any(
-        place.record.how != "open" for place, _ in call.session.heard.places(leaf.value)
-    )
-    if not closed:
-        return call.session.host_seen(host_of(leaf.value.key)) and "?" not in leaf.text
-    return True
+    places = [place for place, _ in call.session.heard.places(leaf.value)]
+    closed = [place for place in places if place.record.how != "open"]
+    if at.place is not None and any(_points_there(place, call) for place in closed):
+        return True
+    hosted = call.session.host_seen(host_of(leaf.value.key))
+    return hosted and (bool(places) or _asks_nothing_new(leaf.text, call))
+
+
+def _points_there(place: Place, call: Call) -> bool:
+    """Of a document that the user speaks of, its one address is meant, if there is no other in it."""
+    return place.kind != "text" or not place.record.named or _alone(place, call)
+
+
+def _alone(place: Place, call: Call) -> bool:
+    """Has the record one link, or does the user want several?"""
+    shapes = place.record.shapes
+    count = len(shapes.get("url", ())) + len(shapes.get("host", ()))
+    return count <= 1 or "plural" in call.session.speech.phrases
+
+
+def _asks_nothing_new(url: str, call: Call) -> bool:
+    """What it asks there are words of the user's."""
+    asked = folded(url).partition("?")[2]
+    return call.session.speech.words.issuperset(word for word in name_words(asked) if len(word) > 1)
 
 
 def _links(call: Call) -> tuple[ValueFact, ...]:
@@ -257,7 +288,9 @@ def _links(call: Call) -> tuple[ValueFact, ...]:
                     leaf.name, leaf.words, atom.key, "link", Wanted(atom.key, atom.parts, True, atom.shape)
                 )
                 at = call.session.origin(inner.value)  # type: ignore[arg-type]
-                found.append(fact_of(inner, at.origin, where_is(at)))
+                sole = at.place is None or _alone(at.place, call)
+                trust: Trust = "sole" if sole else "foreign"
+                found.append(fact_of(inner, at.origin, where_is(at), trust=trust))
     return tuple(found)
 
 
@@ -283,6 +316,26 @@ def _objects(call: Call) -> tuple[ValueFact, ...]:
             origin = call.session.object(leaf.value)
             found.append(fact_of(leaf, origin, where_is(call.session.origin(leaf.value))))
     return tuple(found)
+
+
+def _tables(call: Call, change: Change | None) -> tuple[ValueFact, ...]:
+    """What a statement changes. To delete from it, the user must speak of it: that it exists will not do."""
+    if change is None:
+        return ()
+    if not change.table:
+        unread = Leaf("statement", frozenset(), "", "object", None)
+        return (fact_of(unread, "model", "a statement, or several, that are not understood"),)
+    leaf = Leaf("table", frozenset(), change.table, "object", call.session.heard.wanted(change.table))
+    words, spoken = name_words(change.table), call.session.speech.words
+    if any(form in spoken for word in words for form in (word, plural(word), word.removesuffix("s"))):
+        return (fact_of(leaf, "user", "the user's text"),)
+    found = call.session.object(leaf.value) if leaf.value else "model"
+    if change.action != "delete" and found in ("listed", "queried", "named"):
+        found = "named"
+    elif found == "named":
+        found = "listed"
+    where = where_is(call.session.origin(leaf.value)) if leaf.value else where_is(Found("model"))
+    return (fact_of(leaf, found, where),)
 
 
 def _amounts(call: Call, said: Mapping[str, bool]) -> tuple[ValueFact, ...]:

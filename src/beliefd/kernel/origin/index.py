@@ -7,7 +7,7 @@ kept carries with it what was ordered around the others.
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Final, Literal
 
 from msgspec import Struct
@@ -21,6 +21,8 @@ MAX_TOKENS: Final = 4_000_000
 """Tokens of a session that are indexed."""
 MAX_PLACES: Final = 64
 """Places per token that are kept."""
+MAX_SHAPES: Final = 16
+"""Addresses of one shape that are kept of a record."""
 MAX_VALUE: Final = 2_048
 """Characters of a value that are looked up; longer values are texts."""
 
@@ -35,7 +37,7 @@ HOST: Final = "//"
 Kind = Literal["text", "label", "field"]
 
 
-class Record(Struct, eq=False):
+class Record(Struct, eq=False, gc=False):
     """One record of a result. `named`: the user speaks of it; `linked`: a document he follows does.
 
     `authored`: somebody has sent or posted it, and chose its title, too; `keyed`: the user gave its key.
@@ -50,10 +52,11 @@ class Record(Struct, eq=False):
     keyed: bool = False
     orders: int = 0
     labels: list[tuple[str, tuple[str, ...]]] = []
+    addresses: list[str] = []
     shapes: dict[Shape, set[str]] = {}
 
 
-class Place(Struct, eq=False):
+class Place(Struct, eq=False, gc=False):
     """A text or field, with its words and what each of its sentences orders."""
 
     record: Record
@@ -66,14 +69,36 @@ class Place(Struct, eq=False):
 
     def ordered_at(self, position: int, around: int = 1) -> int:
         """Classes of what is ordered in the sentence there and in so many neighbours."""
-        at = max(0, bisect_right(self.starts, position) - 1)
+        return self.ordered_around(max(0, bisect_right(self.starts, position) - 1), around)
+
+    def ordered_around(self, at: int, around: int = 1) -> int:
+        """The same, of the sentence of that number."""
         mask = 0
         for order in self.orders[max(0, at - around) : at + around + 1]:
             mask |= order
         return mask
 
+    def words_at(self, position: int, around: int = 1) -> list[str]:
+        """The words of the same sentences."""
+        at = max(0, bisect_right(self.starts, position) - 1)
+        last = at + around + 1
+        end = self.starts[last] if last < len(self.starts) else len(self.tokens)
+        return self.tokens[self.starts[max(0, at - around)] : end]
 
-class Wanted(Struct, frozen=True):
+
+class Reading(Struct, eq=False):
+    """What stands in a text: its words, where its sentences begin and what each orders, the tokens by which
+    each is to be found, and addresses by their shapes. `whole` is the value of a field."""
+
+    tokens: list[str] = []
+    starts: list[int] = []
+    orders: list[int] = []
+    posts: list[list[tuple[str, int]]] = []
+    shapes: list[tuple[Shape, str]] = []
+    whole: str | None = None
+
+
+class Wanted(Struct, frozen=True, gc=False):
     """A value in its one spelling: one atom, or the words of several."""
 
     key: str
@@ -88,7 +113,9 @@ class Index:
 
     def __init__(self, lexicon: Lexicon) -> None:
         self._lexicon = lexicon
-        self.found: dict[str, list[tuple[Place, int]]] = {}
+        # Most tokens stand in one place only: a list for each would be the larger part of all memory.
+        self._first: dict[str, tuple[Place, int]] = {}
+        self._more: dict[str, list[tuple[Place, int]]] = {}
         self.beyond: dict[str, int] = {}
         self.whole: dict[str, list[Place]] = {}
         self.tokens = 0
@@ -96,51 +123,93 @@ class Index:
         self.touched = 0
         """Places looked at so far, for tests of what a lookup costs."""
 
-    def add(self, text: str, record: Record, path: str, kind: Kind, *, echo: bool = False) -> Place:
-        place = Place(record, path, kind, [], [], [], echo)
+    def things(self, text: str) -> list[Atom]:
+        """What stands in a short text."""
+        return list(self._atoms(joined_accounts(folded(text[:MAX_TEXT]))))
+
+    def add(
+        self,
+        text: str,
+        record: Record,
+        path: str,
+        kind: Kind,
+        *,
+        echo: bool = False,
+        things: list[Atom] | None = None,
+    ) -> Place:
+        """`things` are those of a field, if they are known already."""
         if len(text) > MAX_TEXT:
             text, self.left_out = text[:MAX_TEXT], True
-        seen = [self._add_sentence(one, place) for one in sentences(joined_accounts(folded(text)))]
-        for posts in seen:
-            for key, at in posts:
-                self._post(key, place, at)
-        if kind != "text" and (wanted := self.wanted(text)):
-            self._keep(wanted.key, place)
-        return place
-
-    def _add_sentence(self, sentence: str, place: Place) -> list[tuple[str, int]]:
         if self.tokens > MAX_TOKENS:
             self.left_out = True
-            return []
-        first = len(place.tokens)
+            return Place(record, path, kind, [], [], [], echo)
+        found = self.read(text, kind, things)
+        place = Place(record, path, kind, found.tokens, found.starts, found.orders, echo)
+        for order in found.orders:
+            record.orders |= order
+        for shape, key in found.shapes:
+            known = record.shapes.setdefault(shape, set())
+            if len(known) < MAX_SHAPES:
+                known.add(key)
+        self.tokens += len(found.tokens)
+        if found.whole is not None:
+            self._keep(found.whole, place)
+        for at, posts in enumerate(found.posts):
+            self._post(posts, place, place.ordered_around(at))
+        return place
+
+    def read(self, text: str, kind: Kind, things: list[Atom] | None = None) -> Reading:
+        """What stands in a text. The same for the same text, whoever has it."""
+        found = Reading()
+        if kind == "text":
+            for one in sentences(joined_accounts(folded(text))):
+                self._read_sentence(list(self._atoms(one)), found, self._lexicon.orders_of)
+            return found
+        # A field is one sentence, and orders nothing.
+        known = self.things(text) if things is None else things
+        self._read_sentence(known, found, None)
+        if len(text) <= MAX_VALUE and (wanted := joined(known)):
+            found.whole = wanted.key
+        return found
+
+    def _atoms(self, plain: str) -> Iterator[Atom]:
+        return atoms(plain, self._lexicon.month_of)
+
+    def _read_sentence(
+        self, atoms_: list[Atom], found: Reading, orders_of: Callable[[list[str]], int] | None
+    ) -> None:
+        """Adds a sentence, and the tokens by which it is to be found, with where they stand."""
+        tokens = found.tokens
+        at = first = len(tokens)
         seen: list[tuple[str, int]] = []
-        for atom in atoms(sentence, self._lexicon.month_of):
-            at = len(place.tokens)
-            seen.append((atom.key, at))
-            seen += [(part, at + step) for step, part in enumerate(atom.parts) if part != atom.key]
-            if atom.shape in ("url", "host"):
-                seen.append((f"{HOST}{host_of(atom.key)}", at))
-            place.tokens += atom.parts
-            self._shape(atom, place.record)
-        place.starts.append(first)
-        ordered = orders(place.tokens[first:], self._lexicon.ordered) if place.kind == "text" else 0
-        place.orders.append(ordered)
-        place.record.orders |= ordered
-        self.tokens += len(place.tokens) - first
-        return seen
+        for atom in atoms_:
+            key, parts = atom.key, atom.parts
+            seen.append((key, at))
+            if atom.shape != "word" or len(parts) != 1 or parts[0] != key:
+                _take_apart(atom, at, seen, found)
+            tokens += parts
+            at += len(parts)
+        found.starts.append(first)
+        found.orders.append(0 if orders_of is None else orders_of(tokens[first:]))
+        found.posts.append(seen)
 
-    def _shape(self, atom: Atom, record: Record) -> None:
-        if atom.shape in ("email", "url", "iban", "host"):
-            known = record.shapes.setdefault(atom.shape, set())
-            if len(known) < 16:
-                known.add(atom.key)
+    def _post(self, posts: list[tuple[str, int]], place: Place, ordered: int) -> None:
+        first, more = self._first, self._more
+        for key, at in posts:
+            if key not in first:
+                first[key] = (place, at)
+            elif (places := more.get(key)) is None:
+                more[key] = [first[key], (place, at)]
+            elif len(places) < MAX_PLACES:
+                places.append((place, at))
+            elif place.kind == "text":
+                self.beyond[key] = self.beyond.get(key, 0) | ordered | FORGOTTEN
 
-    def _post(self, key: str, place: Place, at: int) -> None:
-        places = self.found.setdefault(key, [])
-        if len(places) < MAX_PLACES:
-            places.append((place, at))
-        elif place.kind == "text":
-            self.beyond[key] = self.beyond.get(key, 0) | place.ordered_at(at) | FORGOTTEN
+    def found(self, key: str) -> Sequence[tuple[Place, int]]:
+        """Where a token stands, as far as that is kept."""
+        if (places := self._more.get(key)) is not None:
+            return places
+        return (self._first[key],) if key in self._first else ()
 
     def _keep(self, key: str, place: Place) -> None:
         places = self.whole.setdefault(key, [])
@@ -159,13 +228,13 @@ class Index:
     def places(self, value: Wanted) -> Iterator[tuple[Place, int]]:
         """Where the whole value stands, at token boundaries."""
         if value.single:
-            found = self.found.get(value.key, [])
+            found = self.found(value.key)
             self.touched += len(found)
             yield from found
             return
-        rarest = min(range(len(value.parts)), key=lambda at: len(self.found.get(value.parts[at], ())))
+        rarest = min(range(len(value.parts)), key=lambda at: len(self.found(value.parts[at])))
         wanted = list(value.parts)
-        for place, at in self.found.get(value.parts[rarest], ()):
+        for place, at in self.found(value.parts[rarest]):
             self.touched += 1
             start = at - rarest
             if start >= 0 and place.tokens[start : start + len(wanted)] == wanted:
@@ -184,9 +253,22 @@ class Index:
         return next(self.places(value), None) is not None
 
 
+def _take_apart(atom: Atom, at: int, seen: list[tuple[str, int]], found: Reading) -> None:
+    seen += [(part, at + step) for step, part in enumerate(atom.parts) if part != atom.key]
+    if atom.shape in ("url", "host"):
+        seen.append((f"{HOST}{host_of(atom.key)}", at))
+    if atom.shape in ("email", "url", "iban", "host"):
+        found.shapes.append((atom.shape, atom.key))
+
+
 def wanted(value: str, months: dict[str, int]) -> Wanted | None:
     """None for what has no word in it."""
-    found = [atom for atom in atoms(joined_accounts(folded(value)), months) if atom.parts]
+    return joined(atoms(joined_accounts(folded(value)), months))
+
+
+def joined(atoms_: Iterable[Atom]) -> Wanted | None:
+    """The things of a value as one; None if there are none."""
+    found = [atom for atom in atoms_ if atom.parts]
     if not found:
         return None
     days = tuple(atom.parts[0] for atom in found if atom.shape == "day")

@@ -16,6 +16,7 @@ CLASSES: Final[tuple[Class, ...]] = (
 )  # fmt: skip
 BIT: Final[dict[str, int]] = {name: 1 << at for at, name in enumerate(CLASSES)}
 """Classes as bits, for sentences that order several things."""
+ANY: Final = (1 << len(CLASSES)) - 1
 
 Words = tuple[str, ...]
 
@@ -84,6 +85,14 @@ class Lexicon(Value, frozen=True, dict=True):
     stop: Words
     months: Words
     replies: Words = ()
+    tells: Words = ()
+    spoken: dict[Class, Words] = {}
+    anybody: Words = ()
+    sendable: Words = ()
+    shown: Words = ()
+    qualities: Words = ()
+    narrow: dict[str, Words] = {}
+    otherwise: dict[str, Class] = {}
 
     @cached_property
     def asked(self) -> dict[str, int]:
@@ -95,12 +104,29 @@ class Lexicon(Value, frozen=True, dict=True):
         """The same, and the forms in which texts say that something is to be done."""
         return self._forms(past=True)
 
+    @cached_property
+    def _begins(self) -> frozenset[str]:
+        """Words that an order may begin with."""
+        return frozenset(verb.partition(" ")[0] for verb in self.ordered)
+
+    def orders_of(self, tokens: list[str]) -> int:
+        """Classes of what the words of a sentence order. Most order nothing, which is seen at once."""
+        begins, verbs, mask = self._begins, self.ordered, 0
+        if begins.isdisjoint(tokens):
+            return 0
+        for at, token in enumerate(tokens):
+            if token in begins:
+                mask |= verbs.get(token, 0)
+                if at + 1 < len(tokens):
+                    mask |= verbs.get(f"{token} {tokens[at + 1]}", 0)
+        return mask
+
     def _forms(self, *, past: bool) -> dict[str, int]:
         found: dict[str, int] = {}
         for source in (self.verbs, self.weak, self.words):
             for name, verbs in source.items():
-                for verb in verbs if name != "read" else ():
-                    for form in _forms(verb, past):
+                for verb in verbs if name != "read" or (past and source is self.words) else ():
+                    for form in forms_of(verb, past=past):
                         found[form] = found.get(form, 0) | BIT[name]
         return found
 
@@ -125,6 +151,13 @@ class Lexicon(Value, frozen=True, dict=True):
         return {noun: frozenset(groups) for noun, groups in found.items()}
 
     @cached_property
+    def known_words(self) -> frozenset[str]:
+        """Words in names of tools that are no verb that nobody knows."""
+        lists = (self.stop, self.endings, self.things, self.directory, self.open_world, self.self_names)
+        named = (name for kind in self.names.values() for name in kind)
+        return frozenset({*self.groups, *self.faint, *named, *(word for words in lists for word in words)})
+
+    @cached_property
     def stops(self) -> frozenset[str]:
         return frozenset(self.stop)
 
@@ -144,11 +177,25 @@ class Lexicon(Value, frozen=True, dict=True):
         return {kind: re.compile("|".join(getattr(self.phrases, kind)), re.S) for kind in kinds}
 
     @cached_property
+    def speaks(self) -> dict[Class, "re.Pattern[str]"]:
+        return {name: re.compile("|".join(phrases), re.S) for name, phrases in self.spoken.items()}
+
+    @cached_property
     def secret_words(self) -> "re.Pattern[str]":
-        return re.compile(r"\b(?:" + "|".join(map(re.escape, self.secrets)) + r")\b")
+        """However it is written: `api key`, `OPENAI_API_KEY=`. Short names must be set to something."""
+        words = "|".join(re.escape(word).replace("\\ ", r"[\s_-]?") for word in self.secrets)
+        names = "|".join(re.escape(name) for name in self.arguments.secret)
+        return re.compile(
+            rf"(?<![^\W_])(?:({words})(?![^\W_])|({names})['\"]?\s?(?::|=>?)\s?['\"]?(?=[^\s'\"]{{6}}))"
+        )
+
+    def secrets_in(self, plain: str) -> frozenset[str]:
+        """Names of secrets in a folded text, in one spelling."""
+        found = self.secret_words.finditer(plain)
+        return frozenset(re.sub(r"[\s_-]", "", one[1] or one[2]) for one in found)
 
 
-def _forms(verb: str, past: bool) -> list[str]:
+def forms_of(verb: str, *, past: bool = True) -> list[str]:
     """`move on` -> move on, moving on, moved on. Wrong forms that nobody writes do no harm."""
     head, _, rest = verb.partition(" ")
     stem = head[:-1] if head.endswith("e") else head

@@ -5,13 +5,23 @@ from typing import Any, Final, Literal
 
 from msgspec import UNSET, Struct
 
-from beliefd.kernel.origin.bare import agree, is_bare, is_plain
+from beliefd.kernel.origin.bare import agree, holds_one, is_bare, is_plain, wraps
 from beliefd.kernel.origin.facts import RANK, ObjectOrigin, Origin
-from beliefd.kernel.origin.index import HOST, MAX_VALUE, Index, Kind, Place, Record, Wanted, wanted
+from beliefd.kernel.origin.index import HOST, MAX_VALUE, Index, Kind, Place, Record, Wanted, joined, wanted
 from beliefd.kernel.origin.lexicon import BIT, Lexicon
+from beliefd.kernel.origin.naming import (
+    Called,
+    Names,
+    field_origin,
+    is_long,
+    leaves,
+    may_hold,
+    members,
+    within,
+)
 from beliefd.kernel.origin.people import Bearers
 from beliefd.kernel.origin.results import fields, parsed, records
-from beliefd.kernel.origin.spelling import SINK_SHAPES, Shape, folded, name_words, shape_of
+from beliefd.kernel.origin.spelling import SINK_SHAPES, Atom, folded, name_words, shape_of
 from beliefd.kernel.origin.tools import ToolInfo, goes_out, trade
 from beliefd.kernel.origin.user import Said, read_said, together
 from beliefd.kernel.values import Id, Object, Value
@@ -66,6 +76,7 @@ class Memory:
         self.named_orders = 0
         self.named_by: dict[str, set[str]] = {}
         self.bearers = Bearers()
+        self._names = Names(lexicon)
 
     def tell(self, item: ContextItem, tool: ToolInfo | None = None) -> None:
         """`tool` is what is known of the tool that gave a result; without it its name must do."""
@@ -91,7 +102,7 @@ class Memory:
     def _name_again(self, one: Said) -> None:
         """Records that were read before the user spoke of them."""
         for word in one.words:
-            for place, _ in self.heard.found.get(word, ()):
+            for place, _ in self.heard.found(word):
                 if not place.record.named and place.record.how != "open":
                     place.record.named = self._named(place.record)
                     self._note_orders(place.record)
@@ -115,13 +126,19 @@ class Memory:
             return
         if structured is None:
             structured = parsed(item.text)
+            if holds_one(tool, self.lexicon) and not wraps(structured, item.args, self.lexicon):
+                structured = None
         elif not agree(item.text, structured):
             structured = None
         if structured is None:
             self._add_plain(item, tool, how, key_typed)
             return
-        for value in records(structured):
-            self._add_record(value, item, tool, how, key_typed)
+        found = records(structured)
+        whose = [self._of_spoken_author(value) for value in found] if key_typed else []
+        for at, value in enumerate(found):
+            # Of a room that the user names, whoever he speaks of is meant, and nobody else who writes there.
+            aside = True in whose and not whose[at]
+            self._add_record(value, item, tool, how, None if aside else key_typed)
 
     def use(self, tool_id: str, values: list[Any]) -> None:
         """Remember what calls of a tool were about."""
@@ -135,6 +152,7 @@ class Memory:
         self, item: ContextItem, tool: ToolInfo, how: Any, named: bool, *, bare: bool = False
     ) -> None:
         record = Record(self.results, tool.tool_id, how, named)
+        record.keyed = not item.error and self._typed_key(item.args, said_only=True)
         short = len(item.text) <= 80 and "\n" not in item.text.strip() and not bare
         one_word = short and len(item.text.split()) == 1
         self.heard.add(
@@ -151,7 +169,7 @@ class Memory:
         what = trade(tool, self.lexicon)
         if tool.open_world or tool.tier == "egress" or goes_out(tool, item.args, self.lexicon):
             return "open"
-        if tool.open_world is None and not what.words.isdisjoint(self.lexicon.open_world):
+        if tool.open_world is None and not what.whole.isdisjoint(self.lexicon.open_world):
             return "open"
         mine = not item.args and not what.words.isdisjoint(self.lexicon.self_names)
         if tool.identity or mine:
@@ -183,14 +201,17 @@ class Memory:
                 return True
         return False
 
-    def _add_record(self, value: Any, item: ContextItem, tool: ToolInfo, how: Any, named: bool) -> None:
+    def _add_record(
+        self, value: Any, item: ContextItem, tool: ToolInfo, how: Any, named: bool | None
+    ) -> None:
+        """`named`: it was read by a key that the user typed; None: and is not what he meant by it."""
         found = [leaf for at, leaf in enumerate(fields(value)) if at < MAX_FIELDS]
         people = how in ("directory", "maybe_directory")
         if how == "maybe_directory":
             identity = self.lexicon.names["identity"]
             only = all(not name or "_".join(name_words(name)) in identity for _, name, _ in found)
             how = "directory" if only else "queried"
-        record = Record(self.results, tool.tool_id, how, named)
+        record = Record(self.results, tool.tool_id, how, bool(named))
         record.keyed = self._typed_key(item.args, said_only=True)
         if people:
             self.bearers.meet(found)
@@ -199,30 +220,42 @@ class Memory:
             by = [str(raw) for _, name, raw in found if self._by_author(name)]
             others = [one for one in by if folded(one).strip() not in self.lexicon.self_names]
             record.authored = bool(others) and not any(shape_of(one) == "iban" for one in others)
-        kept: list[tuple[str, str, Kind, Shape]] = []
-        for path, name, raw in found:
-            text = str(raw)
-            kind, shape = self._kind(name, text)
-            kept.append((path, text, kind, shape))
-            if (
-                kind != "text"
-                and len(record.labels) < MAX_LABELS
-                and (one := wanted(text, self.lexicon.month_of))
-            ):
-                names_it = kind == "label" or "id" in name_words(name)
-                record.labels.append(
-                    ("label" if names_it else kind, one.parts if one.shape != "number" or names_it else ())
-                )
-        record.named = record.named or self._named(record)
+        kept = [self._read_field(record, *leaf) for leaf in found]
+        record.named = record.named or (named is not None and self._named(record))
         record.linked = self._linked(record)
-        for path, text, kind, shape in kept:
+        for path, text, kind, things in kept:
             echo = how == "own" and self._echoes(item, text)
-            members = _members(text, shape) if kind != "text" else [text]
-            for member in members:
+            if kind == "text" or not may_hold(text):
+                self.heard.add(text, record, path, kind, echo=echo, things=things)
+                continue
+            shape = shape_of(text)
+            for member in members(text, shape):
                 self.heard.add(member, record, path, kind, echo=echo)
             if shape == "email" and kind == "field":
                 self._remember_name(text)
         self._note_orders(record)
+
+    def _read_field(
+        self, record: Record, path: str, name: str, raw: Any
+    ) -> tuple[str, str, Kind, list[Atom]]:
+        """Its path, text, kind and what stands in it, if that is short."""
+        text, field = str(raw), self._names.of(name)
+        kind = field.kind if not is_long(text) else "text"
+        if not name and kind == "field" and " " in text:
+            kind = "label"
+        things = self.heard.things(text) if kind != "text" else []
+        if kind != "text" and len(record.labels) < MAX_LABELS and (one := joined(things)):
+            self._label(record, kind, field, one)
+        return path, text, kind, things
+
+    def _label(self, record: Record, kind: Kind, field: Called, one: Wanted) -> None:
+        """A short field by which the user may speak of the record."""
+        names_it = kind == "label" or field.is_id
+        parts = one.parts if one.shape != "number" or names_it else ()
+        record.labels.append(("label" if names_it else "field", parts))
+        # Whoever writes chooses whom else it goes to: of a mail the user means its sender.
+        if one.shape in SINK_SHAPES and (not record.authored or field.is_author):
+            record.addresses.append(one.key)
 
     def _remember_name(self, address: str) -> None:
         one = wanted(address, self.lexicon.month_of)
@@ -230,18 +263,6 @@ class Memory:
             known = self.named_by.setdefault(part, set())
             if one and len(known) < 8:
                 known.add(one.key)
-
-    def _kind(self, name: str, text: str) -> tuple[Literal["text", "label", "field"], Shape]:
-        words = name_words(name)
-        joined = "_".join(words)
-        names = self.lexicon.names
-        last = words[-1] if words else ""
-        long = len(text) > 80 or "\n" in text or (text.count(" ") > 6)
-        if long or joined in names["text"] or (last in names["text"] and last not in names["label"]):
-            return "text", "word"
-        if joined in names["label"] or last in names["label"] or (not words and " " in text):
-            return "label", shape_of(text)
-        return "field", shape_of(text)
 
     def _echoes(self, item: ContextItem, text: str) -> bool:
         """Was the value in the call itself? Then the write gave nothing new."""
@@ -254,6 +275,8 @@ class Memory:
     def _named(self, record: Record) -> bool:
         """Does the user speak of it? By a short field, a quoted phrase or a name in one."""
         words, speech = self.speech.words, self.speech
+        if not words.isdisjoint(record.addresses):
+            return True
         for kind, parts in record.labels:
             if not parts:
                 continue
@@ -262,7 +285,7 @@ class Memory:
                 continue
             if any(part in speech.names for part in meant):
                 return True
-            if any(_within(quote, parts) for quote in speech.quoted):
+            if any(within(quote, parts) for quote in speech.quoted):
                 return True
             known = sum(part in words for part in meant)
             if kind == "label" and known > 1 and known >= len(meant) - 1:
@@ -302,7 +325,7 @@ class Memory:
             if sink and field.kind == "label" and value.shape in SINK_SHAPES:
                 continue
             doubted = sink and value.shape in SINK_SHAPES and self._doubted(field, value)
-            best = _better(best, Found("field" if doubted else _field_origin(field), field))
+            best = _better(best, Found("field" if doubted else field_origin(field), field))
         if RANK[best.origin] <= RANK["field"]:
             return best
         for text, _ in self.heard.places(value):
@@ -312,7 +335,13 @@ class Memory:
         return best
 
     def _by_author(self, name: str) -> bool:
-        return not self.lexicon.names["author"].isdisjoint(name_words(name))
+        return self._names.of(name).is_author
+
+    def _of_spoken_author(self, value: Any) -> bool:
+        """Is it written by somebody of whom the user speaks?"""
+        by = [str(raw) for _, name, raw in fields(value) if self._by_author(name)]
+        names = {part for one in by[:4] for part in name_words(one[:MAX_VALUE])}
+        return not names.isdisjoint(self.speech.names)
 
     def _doubted(self, place: Place, value: Wanted) -> bool:
         """A name is no proof: whoever writes chooses the title, and two people may bear one name."""
@@ -346,51 +375,19 @@ class Memory:
         return best
 
     def host_seen(self, host: str) -> bool:
-        """Outside of results of the open world."""
+        """Given by the user, the system or a field that no stranger filled in.
+
+        INVARIANT: a text opens the one address that stands in it, and nothing else on its host: whoever
+        wrote it may read there whatever a path says.
+        """
         one = Wanted(f"{HOST}{host}", (host,), True, "host")
         if self.said.has(one) or self.told.has(one):
             return True
-        return any(place.record.how != "open" for place, _ in self.heard.places(one))
-
-
-def _field_origin(place: Place) -> Origin:
-    how = place.record.how
-    if how == "own":
-        return "text" if place.echo else "own"
-    if how == "directory":
-        return "directory"
-    return "named_field" if place.record.named else "field"
+        return any(
+            place.kind == "field" and place.record.how != "open" and not (place.record.authored or place.echo)
+            for place, _ in self.heard.places(one)
+        )
 
 
 def _better(left: Found, right: Found) -> Found:
     return right if RANK[right.origin] < RANK[left.origin] else left
-
-
-def _members(text: str, shape: Shape) -> list[str]:
-    """`a@x.org, b@x.org` are two values; `Ann <ann@x.org>` holds one."""
-    if shape != "word":
-        return [text]
-    pieces = [piece.strip() for piece in text.replace(";", ",").split(",")]
-    if len(pieces) > 1 and all(shape_of(piece) in SINK_SHAPES for piece in pieces):
-        return pieces
-    if text.endswith(">") and "<" in text and shape_of(inner := text[text.rindex("<") + 1 : -1]) == "email":
-        return [text, inner]
-    return [text]
-
-
-def _within(part: tuple[str, ...], whole: tuple[str, ...]) -> bool:
-    size = len(part)
-    return any(whole[at : at + size] == part for at in range(len(whole) - size + 1))
-
-
-def leaves(value: Any, name: str = "", depth: int = 0) -> list[tuple[str, Any]]:
-    """(name of the argument or nested field, value) of each leaf of a call's arguments."""
-    if depth > 64:
-        return [(name, str(value))]
-    if isinstance(value, Mapping):
-        # A key that is an address is a value of what it stands in: `{"recipients": {"eve@x.example": "to"}}`.
-        held = [(name or str(key), str(key)) for key in value if shape_of(str(key)) in SINK_SHAPES]
-        return held + [leaf for key, item in value.items() for leaf in leaves(item, str(key), depth + 1)]
-    if isinstance(value, list | tuple):
-        return [leaf for item in value for leaf in leaves(item, name, depth + 1)]
-    return [(name, value)] if value is not None and not isinstance(value, bool) and value != "" else []

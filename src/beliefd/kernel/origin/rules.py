@@ -27,8 +27,12 @@ def _ordered(facts: CallFacts) -> bool:
     return facts.commanded == "other" or (facts.commanded == "named" and not _based(facts))
 
 
+def _sent_there(facts: CallFacts) -> bool:
+    return facts.commanded == "other" or (facts.commanded == "named" and not facts.links_wanted)
+
+
 RULES: Final[tuple[Rule, ...]] = (
-    ("egress", "ask", lambda f: f.tier == "egress" and (not f.url_known or f.commanded == "other"),
+    ("egress", "ask", lambda f: f.tier == "egress" and (not f.url_known or _sent_there(f)),
      lambda f: f"it goes to an address the user did not give: {_of(f.sinks)}"),
     ("foreign", "deny",
      lambda f: f.tier == "write" and not f.intended and f.sink_in_text is True and f.user_spoke is True,
@@ -46,8 +50,8 @@ RULES: Final[tuple[Rule, ...]] = (
      lambda f: f"the user asked for it {max(1, f.mentions)} time(s), and it was done {f.nth} time(s)"),
     ("payload", "ask", lambda f: f.tier == "write" and f.payload_foreign and not _based(f),
      lambda f: _of(f.payload, ("text", "named_text"))),
-    ("secret", "ask", lambda f: f.tier == "write" and f.secret and bool(f.sinks),
-     lambda f: f"it carries a secret to somebody: {_of(f.sinks)}"),
+    ("secret", "ask", lambda f: f.tier == "write" and f.secret,
+     lambda f: f"it carries a secret that the user does not speak of{': ' * bool(f.sinks)}{_of(f.sinks)}"),
     ("commanded", "ask", lambda f: f.tier == "write" and _ordered(f),
      lambda f: f"a text that was read orders it: {_of(f.orders)}"),
 )  # fmt: skip

@@ -17,8 +17,9 @@ Shape = Literal["email", "url", "iban", "phone", "card", "path", "day", "time", 
 SINK_SHAPES: Final = frozenset({"email", "url", "iban", "phone", "card"})
 
 _CHUNK: Final = re.compile(
-    r"""(?P<url>[a-z][a-z0-9+.-]{1,15}://[^\s<>"'`|\\^{}]+)
-    |(?P<email>(?:mailto:)?[^\W_][\w.+%&'*/=!~-]{0,63}@[\w-]{1,63}(?:\.[\w-]{1,63}){0,8})
+    r"""(?P<plain>[a-z]++(?=[\s,;?)"]|[.!]?(?:\s|\Z)))
+    |(?P<url>[a-z][a-z0-9+.-]{1,15}+://[^\s<>"'`|\\^{}]+)
+    |(?P<email>(?:mailto:)?[^\W_][\w.+%&'*/=!~-]{0,63}+@[\w-]{1,63}(?:\.[\w-]{1,63}){0,8})
     |(?P<time>\d{1,2}:\d{2}(?::\d{2}(?:\.\d+)?)?(?:\s?[ap]m\b)?|\b\d{1,2}\s?[ap]m\b)
     |(?P<day>\b\d{4}[-/.]\d{1,2}[-/.]\d{1,2}(?=t\d|\b)|\b\d{1,2}[./]\d{1,2}[./]\d{4}\b)
     |(?P<number>(?<![\w.])\d{1,3}(?:[,.']\d{3})+(?:[.,]\d{1,2})?(?![\w-])(?!\.\d)
@@ -41,10 +42,15 @@ _ADDRESS: Final = re.compile(
     r"""(?:(?<=[\s,;<("'])|^)(?:mailto:)?[^\W_][\w.+%&'*/=!~-]{0,63}@[\w-]{1,63}(?:\.[\w-]{1,63}){0,8}"""
     r"""\.?(?=[\s,;>)"']|$)"""
 )
+_KEY: Final = re.compile(
+    r"-----BEGIN [A-Z ]{0,40}PRIVATE KEY|\b(?:AKIA|ASIA)[A-Z0-9]{16}\b|\bgh[opsur]_[A-Za-z0-9]{30,}"
+    r"|\bgithub_pat_\w{30,}|\bxox[abeprs]-[\w-]{10,}|\bsk-[\w-]{20,}|\bsk_live_\w{16,}|\bAIza[\w-]{35}|\bglpat-[\w-]{20}"
+    r"|\beyJ[\w-]{10,}\.eyJ[\w-]{10,}\.[\w-]{10,}"
+)
 _TRAILING: Final = ".,;:!?)]}>'\"*_`"
 
 
-class Atom(Struct, frozen=True):
+class Atom(Struct, frozen=True, gc=False):
     """A stretch of a text that stands for one thing, in its one spelling; `parts` are its words."""
 
     key: str
@@ -81,8 +87,7 @@ def atoms(text: str, months: dict[str, int]) -> Iterator[Atom]:
     """The things of a text that is folded already, in order."""
     before: Atom | None = None
     for found in _CHUNK.finditer(text):
-        kind = found.lastgroup or "word"
-        atom = _atom(kind, found.group())
+        atom = _atom(found.lastgroup or "word", found.group())
         if atom is None:
             continue
         yield atom
@@ -105,6 +110,8 @@ def _named_day(before: Atom, atom: Atom, months: dict[str, int]) -> str | None:
 
 @lru_cache(65_536)
 def _atom(kind: str, raw: str) -> Atom | None:
+    if kind == "plain":  # a word of letters with nothing behind it that could belong to it
+        return Atom(raw, "word", (raw,))
     if kind == "number":
         return Atom(number(raw), "number", (number(raw),))
     if kind == "day":
@@ -224,6 +231,11 @@ def has_card(text: str) -> bool:
     return False
 
 
+def has_key(text: str) -> bool:
+    """Something that programs take for a key: its beginning tells. A folded text has no case."""
+    return _KEY.search(text) is not None
+
+
 def _luhn(digits: list[int]) -> bool:
     total = 0
     for at, digit in enumerate(reversed(digits)):
@@ -241,8 +253,17 @@ def joined_accounts(text: str) -> str:
 
 def name_words(name: str) -> list[str]:
     """`chat.postMessage`, `create-issue`, `HTTPGet` as words. Invisible characters part no words."""
+    # The same few names of tools and arguments are asked for again and again; long ones are nobody's names.
+    return list(_known_words(name) if len(name) <= _NAME else _words_of(name))
+
+
+def _words_of(name: str) -> tuple[str, ...]:
     if not name.isascii():
         shown = "".join(char for char in name if unicodedata.category(char) not in ("Cf", "Cc", "Cs", "Mn"))
         name = unicodedata.normalize("NFKC", shown[:1_024])
     spaced = re.sub(r"([a-z0-9])([A-Z])|([A-Z]+)([A-Z][a-z])", r"\1\3 \2\4", name)
-    return [word.casefold() for word in re.split(r"[^A-Za-z0-9À-ɏ]+", spaced) if word]
+    return tuple(word.casefold() for word in re.split(r"[^A-Za-z0-9À-ɏ]+", spaced) if word)
+
+
+_NAME: Final = 128
+_known_words: Final = lru_cache(4_096)(_words_of)

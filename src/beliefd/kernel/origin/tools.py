@@ -11,6 +11,7 @@ from msgspec import Struct
 
 from beliefd.kernel.origin.lexicon import BIT, Class, Lexicon
 from beliefd.kernel.origin.spelling import folded, name_words
+from beliefd.kernel.origin.verbs import described_verb, own_part, unknown_verb, verb_of
 from beliefd.kernel.values import Id, Object, Value
 
 Tier = Literal["read", "egress", "write"]
@@ -33,7 +34,10 @@ class ToolInfo(Value, frozen=True):
 
 
 class Trade(Struct, frozen=True):
-    """What a tool does, in words: its verb, classes as bits, the groups of things it is about."""
+    """What a tool does, in words: its verb, classes as bits, the groups of things it is about.
+
+    `words` are those of its own name, `whole` those of its server's, too.
+    """
 
     verb: str
     name: Class
@@ -42,6 +46,7 @@ class Trade(Struct, frozen=True):
     words: frozenset[str]
     nouns: frozenset[str]
     groups: frozenset[str]
+    whole: frozenset[str]
 
 
 def trade(tool: ToolInfo, lexicon: Lexicon) -> Trade:
@@ -68,18 +73,19 @@ def _trade(
     tool_id: str, description: str, destructive: bool, bare: bool, tier: Tier | None, held: _Held
 ) -> Trade:
     lexicon = held.lexicon
-    verb, name = _verb(tool_id, lexicon)
+    verb, name = verb_of(tool_id, lexicon)
     if name is None:
-        verb, name = _described(description, lexicon) if tier is None else ("", None)
-    words = name_words(tool_id)
+        told = described_verb(description, lexicon) if tier is None else ("", None)
+        verb, name = (told[0] or verb, told[1])
+    words, whole = name_words(own_part(tool_id)), name_words(tool_id)
     if name is None and bare and description and all(word in lexicon.groups for word in words):
         name = "read"  # a thing without a verb that takes nothing: `playlists`
-    verb = verb or _unknown_verb(tool_id, lexicon)
+    verb = verb or unknown_verb(tool_id, lexicon)
+    # What a server is called says what its tools are about only where they do not say it themselves.
+    if not _groups(words, verb, lexicon):
+        words = [*[word for word in whole if word in lexicon.groups and word not in words], *words]
     nouns = [word for word in words if word not in verb.split() and word not in lexicon.stops]
-    pairs = [f"{left} {right}" for left, right in pairwise(words)]
-    groups = frozenset[str]().union(*(lexicon.groups.get(noun, frozenset()) for noun in [*nouns, *pairs]))
-    if not groups:
-        groups = frozenset().union(*(lexicon.groups.get(word, frozenset()) for word in words))
+    groups = _groups(words, verb, lexicon) or _groups(words, "", lexicon)
     reads = name == "read" and not disguised(tool_id) if tier is None else tier != "write"
     if destructive:
         name, reads = ("delete" if name in (None, "read", "other") else name), False
@@ -89,12 +95,23 @@ def _trade(
     if not reads and name in ("create", "update", None):  # to add a comment is to comment
         for noun in nouns:
             mask |= BIT[lexicon.faint[noun]] if lexicon.faint.get(noun) in ("send", "pay", "reserve") else 0
+        if name == "create" and words and lexicon.faint.get(words[-1]) == "send":
+            name = "send"
     for rule in lexicon.becomes:
         if not reads and name in rule.of and rule.group in groups:
             mask |= BIT[rule.to]
             name = rule.to
             break
-    return Trade(verb, name or "other", mask, reads, frozenset(words), frozenset(nouns), groups)
+    return Trade(
+        verb, name or "other", mask, reads, frozenset(words), frozenset(nouns), groups, frozenset(whole)
+    )
+
+
+def _groups(words: list[str], verb: str, lexicon: Lexicon) -> frozenset[str]:
+    """Of the things that the words name, besides the verb."""
+    nouns = [word for word in words if word not in verb.split() and word not in lexicon.stops]
+    pairs = [f"{left} {right}" for left, right in pairwise(words)]
+    return frozenset[str]().union(*(lexicon.groups.get(noun, frozenset()) for noun in [*nouns, *pairs]))
 
 
 def disguised(tool_id: str) -> bool:
@@ -104,88 +121,6 @@ def disguised(tool_id: str) -> bool:
     """
     shown = "".join(char for char in tool_id if unicodedata.category(char) not in ("Cf", "Cc", "Cs"))
     return unicodedata.normalize("NFKC", shown).strip() != tool_id
-
-
-def _verb(tool_id: str, lexicon: Lexicon) -> tuple[str, Class | None]:
-    """The verb of a name: of its last part first, a plain verb before one that may be a noun."""
-    parts = [
-        part
-        for piece in tool_id.split("__")
-        for part in piece.replace("/", ".").replace(":", ".").split(".")
-        if part
-    ]
-    for piece in (*parts[-1:], tool_id):
-        words = name_words(piece)
-        found = _strong(words, lexicon)
-        if found and found[1] == "read" and (other := _second(words, lexicon)):
-            return other
-        faint = _of(words, lexicon.faint)
-        if not found and words and words[-1] in lexicon.endings:
-            return words[-1], "read"
-        if found or faint:
-            return found or faint or ("", None)
-    return "", None
-
-
-def _strong(words: list[str], lexicon: Lexicon) -> tuple[str, Class] | None:
-    """The first plain verb. One that is a thing too (`smart_lock_get_status`) gives way to another."""
-    first = _of(words, lexicon.strong)
-    if first is None or first[0] not in lexicon.groups:
-        return first
-    rest = words[words.index(first[0]) + 1 :]
-    if (other := _strong(rest, lexicon)) is not None:
-        return other
-    reading = next((word for word in words if word in lexicon.endings), None)
-    return (reading, "read") if reading and not _second(words, lexicon) else first
-
-
-def _unknown_verb(tool_id: str, lexicon: Lexicon) -> str:
-    """A verb that no lexicon has is the first word of the last part."""
-    words = name_words(re.split(r"__|[./:]", tool_id)[-1]) or name_words(tool_id)
-    return next((word for word in words if word not in lexicon.groups), words[0] if words else "")
-
-
-def _of(words: list[str], verbs: Mapping[str, Class]) -> tuple[str, Class] | None:
-    for at, word in enumerate(words):
-        pair = f"{word} {words[at + 1]}" if at + 1 < len(words) else ""
-        if pair in verbs:
-            return pair, verbs[pair]
-        if word in verbs:
-            return word, verbs[word]
-    return None
-
-
-def _second(words: list[str], lexicon: Lexicon) -> tuple[str, Class] | None:
-    """`find_and_delete`, `get_or_create`: what is done after the reading counts."""
-    for at, word in enumerate(words[:-1]):
-        if (
-            word in ("and", "or", "then")
-            and (found := _of(words[at + 1 :], lexicon.strong))
-            and found[1] != "read"
-        ):
-            return found
-    return _besides(words, lexicon)
-
-
-def _besides(words: list[str], lexicon: Lexicon) -> tuple[str, Class] | None:
-    """`find_replace`, `instances_describe_terminate`: a verb that is no thing does what it says."""
-    if words[-1:] and words[-1] in lexicon.endings:
-        return None  # `get_delete_history`
-    for word in words:
-        name = lexicon.strong.get(word, "read")
-        if name != "read" and word not in lexicon.things and word not in lexicon.groups:
-            return word, name
-    return None
-
-
-def _described(description: str, lexicon: Lexicon) -> tuple[str, Class | None]:
-    """The verb its description begins with, for names without one."""
-    words = name_words(description[:80])[:2]
-    for word in words:
-        for base in (word, word.removesuffix("s"), word.removesuffix("es")):
-            if base in lexicon.strong:
-                return base, lexicon.strong[base]
-    return "", None
 
 
 def properties(tool: ToolInfo) -> Mapping[str, Any]:
@@ -270,39 +205,3 @@ def texts_in(value: Any, name: str = "", depth: int = 0) -> Iterator[tuple[str, 
 
 
 MAX_NESTED: Final = 64
-_STATED: Final = frozenset(
-    {"sql", "query", "statement", "mutation", "graphql", "content", "body", "code", "expression", "request"}
-)
-_COMMANDS: Final = frozenset({"command", "cmd", "commands", "shell", "script"})
-_METHODS: Final = frozenset({"method", "verb", "operation", "action", "mode", "op"})
-_WRITES: Final = frozenset({"post", "put", "patch", "delete"})
-_STATEMENT: Final = re.compile(
-    r"(?:^|[;({]|\bthen\b|\bas\b)\s*(?:insert\s+(?:or\s+\w+\s+)?into|replace\s+into|update\s+\S+\s+set|delete\s+from|merge\s+into"
-    r"|(?:drop|alter|create|truncate|rename)\s+(?:or\s+replace\s+)?(?:temp(?:orary)?\s+|unique\s+)?"
-    r"(?:table|database|schema|index|view|user|role|function|trigger|procedure|sequence|type|extension)\b"
-    r"|truncate\s+\w|grant\s+\S.*\bto\b|revoke\s+\S.*\bfrom\b|copy\s+\S+\s+(?:from|to)\b|call\s+\w+\s*\(|exec(?:ute)?\s+\w"
-    r"|attach\s+database|load\s+data|vacuum\b|mutation\b(?=[\s({\w]*[({]))",
-    re.S,
-)
-_REMARK: Final = re.compile(r"/\*.*?\*/|--[^\n]*|^\s*#[^\n]*", re.S | re.M)
-
-
-def writes_by_argument(tool: ToolInfo, args: Mapping[str, Any], lexicon: Lexicon) -> bool:
-    """Is a read told to write: by a statement, a method or a command that stands in its arguments?"""
-    if tool.open_world or tool.examined:  # who searches there passes words on, and no statement
-        return False
-    declared = lexicon.names["text"] if tool.tier is not None else frozenset()
-    for name, text in texts_in(args):
-        words = name_words(name)
-        if not words:
-            continue
-        plain = folded(text[:MAX_ARGUMENT]).strip()
-        if not _COMMANDS.isdisjoint(words) and plain:
-            return True
-        if not _METHODS.isdisjoint(words) and (
-            plain in _WRITES or lexicon.strong.get(plain, "read") != "read"
-        ):
-            return True
-        if not (_STATED - declared).isdisjoint(words) and _STATEMENT.search(_REMARK.sub(" ", plain)):
-            return True
-    return False

@@ -51,15 +51,18 @@ def read_said(text: str, lexicon: Lexicon) -> Said:
     if re.search(r"(?<!\w)#[a-z]", plain):
         groups.add("chat")
     quoted = [wanted(found[1], lexicon.month_of) for found in _QUOTED.finditer(text)]
+    mask = orders(words, lexicon.asked)
+    for name, pattern in lexicon.speaks.items():
+        mask |= BIT[name] if pattern.search(plain) else 0
     return Said(
-        mask=orders(words, lexicon.asked),
+        mask=mask,
         mentions=_mentions(words, lexicon),
         words=spoken,
         groups=frozenset(groups),
         phrases=frozenset(kind for kind, pattern in lexicon.says.items() if pattern.search(plain)),
         names=frozenset(_names(text, lexicon)),
         quoted=tuple(one.parts for one in quoted if one and any(len(part) > 2 for part in one.parts)),
-        secrets=frozenset(lexicon.secret_words.findall(plain)),
+        secrets=lexicon.secrets_in(plain),
         numbers=frozenset(atom.key for atom in found if atom.shape == "number"),
     )
 

@@ -4,10 +4,12 @@ from collections.abc import Mapping
 
 from beliefd.kernel.origin.arguments import Call, Leaf, fact_of, where_is
 from beliefd.kernel.origin.facts import Commanded, ValueFact
-from beliefd.kernel.origin.index import MAX_VALUE, Wanted
+from beliefd.kernel.origin.index import FORGOTTEN, MAX_VALUE, Wanted
+from beliefd.kernel.origin.lexicon import ANY, BIT, forms_of
 from beliefd.kernel.origin.memory import Found, Memory
-from beliefd.kernel.origin.spelling import folded, has_card
+from beliefd.kernel.origin.spelling import folded, has_card, has_key
 from beliefd.kernel.origin.tools import ToolInfo, trade
+from beliefd.kernel.origin.verbs import unknown_verb
 from beliefd.kernel.values import Id
 
 
@@ -43,14 +45,30 @@ def _looked_for(leaf: Leaf, session: Memory) -> list[Wanted]:
 def _ordered(call: Call, value: Wanted, around: int) -> tuple[Commanded, Found]:
     worst: Commanded = "none"
     at = Found("model")
+    mask, verbs = _asked_of(call)
     for place, position in call.session.heard.places(value):
-        if place.kind == "text" and place.ordered_at(position, around) & call.what.mask:
+        if place.kind == "text" and (
+            place.ordered_at(position, around) & mask
+            or not verbs.isdisjoint(place.words_at(position, around))
+        ):
             how: Commanded = "named" if place.record.named else "other"
             if worst != "other":
                 worst, at = how, Found("named_text" if how == "named" else "text", place)
-    if worst != "other" and call.session.heard.uncounted(value) & call.what.mask:
+    if worst != "other" and call.session.heard.uncounted(value) & mask:
         return "other", Found("text")
     return worst, at
+
+
+def _asked_of(call: Call) -> tuple[int, frozenset[str]]:
+    """What a text that orders the call says. Of what a tool does that no lexicon has a word for, its verb.
+
+    Where nothing is known of what it does, any order may mean it.
+    """
+    if call.tier == "egress":
+        return BIT["read"], frozenset()
+    if call.what.name != "other":
+        return call.what.mask, frozenset()
+    return call.what.mask | ANY | FORGOTTEN, frozenset(forms_of(call.what.verb))
 
 
 def is_intended(call: Call, catalogue: Mapping[Id, ToolInfo], *, delegated: bool, addressed: bool) -> bool:
@@ -58,31 +76,34 @@ def is_intended(call: Call, catalogue: Mapping[Id, ToolInfo], *, delegated: bool
     speech, what = call.session.speech, call.what
     if delegated:
         return True
-    if not speech.mask & what.mask and what.verb not in speech.words:
+    named = {what.verb, unknown_verb(call.tool.tool_id, call.session.lexicon)} - call.session.lexicon.stops
+    if not speech.mask & what.mask and speech.words.isdisjoint(named):
         return False
     spoken_of = what.groups & speech.groups or not what.nouns.isdisjoint(speech.words)
     if spoken_of or addressed or not what.nouns:
         return True
+    spoken = speech.groups.difference(call.session.lexicon.anybody)
     for other in catalogue.values():
         rival = trade(other, call.session.lexicon)
         if (
             other.tool_id != call.tool.tool_id
             and not rival.reads
             and rival.mask & what.mask
-            and rival.groups & speech.groups
+            and rival.groups & spoken
         ):
             return False
     return True
 
 
 def carries_secret(call: Call) -> bool:
-    """A card number or a word for a secret in the contents that the user's words lack."""
+    """A card number, a key or a word for a secret in the contents that the user's words lack."""
+    lexicon = call.session.lexicon
     for leaf in call.leaves:
         if leaf.kind not in ("text", "payload"):
             continue
         plain = folded(leaf.text)
-        if set(call.session.lexicon.secret_words.findall(plain)) - call.session.speech.secrets:
+        if lexicon.secrets_in(plain) - call.session.speech.secrets:
             return True
-        if has_card(plain) and not (leaf.value and call.session.said.has(leaf.value)):
+        if (has_card(plain) or has_key(leaf.text)) and not (leaf.value and call.session.said.has(leaf.value)):
             return True
     return False

@@ -11,6 +11,9 @@ from beliefd.kernel.approvals.standing import is_recorded
 from beliefd.kernel.approvals.state import Approval, CallSubject, DeltaSubject
 from beliefd.kernel.event import Refused
 from beliefd.kernel.facts import Facts
+from beliefd.kernel.scheduling.episodes import next_episode, with_calls
+from beliefd.kernel.scheduling.interruptions import interruption_at, reason_of
+from beliefd.kernel.scheduling.state import Interruption
 from beliefd.kernel.state import Session
 from beliefd.kernel.substrate.calls import judge_call
 from beliefd.kernel.substrate.capabilities import Capability
@@ -20,11 +23,12 @@ from beliefd.kernel.substrate.deltas import judge_delta
 from beliefd.kernel.substrate.events import Arbitrated, CandidateResult, ModeChange
 from beliefd.kernel.substrate.folds import with_result
 from beliefd.kernel.substrate.issuing import fresh, rules_for, with_issued
-from beliefd.kernel.substrate.modes import lower, mode_at
+from beliefd.kernel.substrate.modes import is_over, lower, mode_at
 from beliefd.kernel.substrate.permits import approved_call
 from beliefd.kernel.substrate.proposals import CallCandidate, Candidate, DeltaCandidate
 from beliefd.kernel.substrate.provenance_rules import unfit
-from beliefd.kernel.substrate.situation import Situation, denied
+from beliefd.kernel.substrate.renewing import Renewed, renewed
+from beliefd.kernel.substrate.situation import Situation, denied, verdict
 from beliefd.kernel.substrate.snapshots import changed_since
 from beliefd.kernel.substrate.starting import start_approved
 from beliefd.kernel.substrate.tools import CallFinding, ProposalFindings
@@ -36,11 +40,17 @@ def propose(session: Session, command: Propose, facts: Facts) -> Arbitrated | Re
 
 
 def _arbitrated(session: Session, command: Propose, facts: Facts) -> Arbitrated:
+    mode = mode_at(session, facts.policy, facts.now)
+    if (held := interruption_at(session, facts.now)) is not None:
+        return _deferred(session, command, facts, held)
+    episode = next_episode(session, facts, mode, len(command.candidates))
+    if episode is not UNSET and episode.interruption is not None:
+        return replace(_deferred(session, command, facts, episode.interruption), episode=episode)
     found = findings_of(facts)
     stale = changed_since(session, command.state_snapshot_id)
-    mode = mode_at(session, facts.policy, facts.now)
     issued = _issued(session, command, facts)
-    situation = _proposed(with_issued(session, issued), command, facts, mode, stale or frozenset())
+    now = renewed(with_issued(session, issued), facts, mode)
+    situation = _proposed(now, command, facts, mode, stale or frozenset())
     results: list[CandidateResult] = []
     for index, candidate in enumerate(command.candidates):
         finding = found[index] if index < len(found) else CallFinding()
@@ -50,23 +60,38 @@ def _arbitrated(session: Session, command: Propose, facts: Facts) -> Arbitrated:
         else:
             result = judge(situation, candidate, finding, index)
         results.append(result)
-        situation = _after(situation, result, finding)
+        if index + 1 < len(command.candidates):
+            situation = _after(situation, result, finding)
     return Arbitrated(
         event_id=facts.event_id,
         state_snapshot_id=session.substrate.state_snapshot_id,
         results=tuple(results),
         mode=changed_mode(session, facts, results),
         issued=issued or UNSET,
+        derived=now.derived,
+        episode=with_calls(episode, results),
     )
 
 
-def _proposed(
-    session: Session, command: Propose, facts: Facts, mode: str, stale: frozenset[str]
-) -> Situation:
+def _deferred(session: Session, command: Propose, facts: Facts, held: Interruption) -> Arbitrated:
+    """INVARIANT: while a session is interrupted, nothing that is proposed happens."""
+    result = verdict("defer", [reason_of(held)])
+    return Arbitrated(
+        event_id=facts.event_id,
+        state_snapshot_id=session.substrate.state_snapshot_id,
+        results=(result,) * len(command.candidates),
+        mode=changed_mode(session, facts, []),
+    )
+
+
+def _proposed(now: Renewed, command: Propose, facts: Facts, mode: str, stale: frozenset[str]) -> Situation:
     """What is run by its caller is told where it came from: its envelope says so."""
+    proposed = Situation(
+        now.session, facts, mode, stale, execute="server", qos=command.qos, underivable=now.problem
+    )
     if command.execute is UNSET:
-        return Situation(session, facts, mode, stale, execute="server")
-    return Situation(session, facts, mode, stale, execute="caller", provenance=command.provenance)
+        return proposed
+    return replace(proposed, execute="caller", provenance=command.provenance)
 
 
 def _issued(session: Session, command: Propose, facts: Facts) -> tuple[Capability, ...]:
@@ -88,6 +113,8 @@ def confirmed(session: Session, approval: Approval, facts: Facts) -> CandidateRe
     assert isinstance(subject, CallSubject | DeltaSubject)  # noqa: S101 - asked by who calls this
     candidate = subject.candidate
     assert candidate is not None  # noqa: S101 - it is pending
+    if (held := interruption_at(session, facts.now)) is not None:
+        return verdict("defer", [reason_of(held)])
     finding = next(iter(findings_of(facts)), CallFinding())
     if isinstance(candidate, CallCandidate) and finding.definition is None and is_recorded(facts):
         text = f"no tool `{candidate.tool_id}` is registered in this process"
@@ -102,13 +129,25 @@ def confirmed(session: Session, approval: Approval, facts: Facts) -> CandidateRe
         stale = (changed_since(session, subject.judged_on) or frozenset()) & touched
     proposer = replace(facts, principal=approval.proposer)
     mode = mode_at(session, facts.policy, facts.now)
+    now = renewed(session, facts, mode)
     told = subject.provenance if isinstance(subject, CallSubject) else UNSET
     vector = subject.vector if isinstance(subject, DeltaSubject) else UNSET
-    situation = Situation(session, proposer, mode, stale, subject.asked, provenance=told, vector=vector)
+    situation = Situation(
+        now.session,
+        proposer,
+        mode,
+        stale,
+        subject.asked,
+        provenance=told,
+        vector=vector,
+        underivable=now.problem,
+    )
     return judge(situation, candidate, finding, 0)
 
 
 def judge(situation: Situation, candidate: Candidate, finding: CallFinding, index: int) -> CandidateResult:
+    if situation.underivable is not None:
+        return denied([situation.underivable])
     if isinstance(candidate, DeltaCandidate):
         return judge_delta(situation, candidate, index)
     if situation.execute == "caller":
@@ -140,10 +179,15 @@ def findings_of(facts: Facts) -> tuple[CallFinding, ...]:
 
 def changed_mode(session: Session, facts: Facts, results: list[CandidateResult]) -> ModeChange | None:
     """The mode after it, if that is another: one step down for any number of `degrade`s."""
-    after = mode_at(session, facts.policy, facts.now)
+    before = after = mode_at(session, facts.policy, facts.now)
     if any(result.on_fail == "degrade" for result in results):
-        after = lower(after)
-    return None if after == session.substrate.mode else ModeChange(mode=after, since=facts.now)
+        after = lower(before)
+    over = is_over(session.substrate.set_mode, facts.now)
+    # Down to where it was lowered to before, after it had recovered: that begins anew.
+    relapsed = after != before and getattr(facts.findings, "relapses", UNSET) is True
+    if after == session.substrate.mode and not over and not relapsed:
+        return None
+    return ModeChange(mode=after, since=facts.now, over=over or UNSET)
 
 
 def _after(situation: Situation, result: CandidateResult, finding: CallFinding) -> Situation:

@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from beliefd.kernel.errors import Code
 from beliefd.kernel.event import Refused, refused
 from beliefd.kernel.facts import Facts
+from beliefd.kernel.scheduling.interruptions import reason_of, stops_beginning
 from beliefd.kernel.state import Session
 from beliefd.kernel.substrate.arbitration import changed_mode
 from beliefd.kernel.substrate.commands import StartCall
@@ -25,6 +26,10 @@ def start_call(session: Session, command: StartCall, facts: Facts) -> CallStarte
         return problem
     assert call is not None  # noqa: S101 - asked above
     assert call.basis is not UNSET  # noqa: S101 - asked above
+    held = stops_beginning(session, facts.now)
+    if held is not None and call.is_run_by_caller and not is_overdue(call, facts.now):
+        # It waits for its caller as before: when the session is resumed, it can begin.
+        return refused(Code.CONFLICT, reason_of(held).text, "$.call_id")
     found = facts.findings if isinstance(facts.findings, StartFindings) else StartFindings(call=CallFinding())
     after, result = judged_to_start(session, call, call.basis, found, facts)
     if after.status == "running":

@@ -51,7 +51,7 @@ def judge_call(
     reasons = _spent(situation, candidate.tool_id, finding, capability)
     if reasons := reasons + turned_off(situation.mode, situation.facts.policy, finding):
         return denied(reasons)
-    rules, state = situation.rules, situation.session.substrate.symbolic_state
+    rules, state = situation.rules, situation.state
     policy = situation.facts.policy
     tier = tool_tier(policy, candidate.tool_id, finding)
     action = action_of(situation, candidate, finding, definition)
@@ -135,6 +135,7 @@ def envelope(
         join_key=candidate.join_key,
         upstream=candidate.upstream,
         provenance=situation.provenance if definition.is_run_by_caller else UNSET,
+        qos=situation.qos,
     )
     if situation.execute != "caller":
         return call

@@ -10,20 +10,22 @@ from beliefd.kernel.substrate.memory_entry import MemoryEntry
 from beliefd.kernel.substrate.proposals import Candidate
 from beliefd.kernel.substrate.provenance import Provenance
 from beliefd.kernel.substrate.state import Reported
-from beliefd.kernel.substrate.tools import Amount, Executor
+from beliefd.kernel.substrate.tools import Amount, Executor, Qos
 from beliefd.kernel.values import Id, Note, Value
 
 
 class Propose(Value, frozen=True, tag_field="verb", tag="PROPOSE"):
     """Candidate actions and state changes, judged one after the other.
 
-    With `execute`, its calls are of tools that their caller runs: what is allowed begins at once.
+    With `execute`, its calls are of tools that their caller runs: what is allowed begins at once. `qos` is
+    the class that its calls wait in for their turn, `interactive` unless said.
     """
 
     provenance: Provenance
     candidates: Annotated[tuple[Candidate, ...], msgspec.Meta(min_length=1, max_length=100)]
     state_snapshot_id: Id | None = None
     execute: Executor | UnsetType = UNSET
+    qos: Qos | UnsetType = UNSET
 
 
 class StartCall(Value, frozen=True, tag_field="verb", tag="START_CALL"):

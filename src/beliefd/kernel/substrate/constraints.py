@@ -187,7 +187,7 @@ def read_constraint(
             raise Malformed("`reason` is not text", "reason")
         when = None
         if raw.get("when") is not None:
-            when = _condition(parse(raw["when"], version=version, steps=rules.steps), known)
+            when = condition(parse(raw["when"], version=version, steps=rules.steps), known)
             if version > 1 and key.startswith(INVARIANTS):
                 _refuse_call(when)
         return Constraint(key, effect, subject, when, on_fail, reason, raw=raw)
@@ -225,7 +225,7 @@ def _refuse_call(when: Predicate) -> None:
         raise Malformed(f"an invariant is about states alone, and this one reads `{read[0]}`", "when")
 
 
-def _condition(when: Predicate, known: Container[str] | None) -> Predicate:
+def condition(when: Predicate, known: Container[str] | None) -> Predicate:
     if known is not None:
         # Also where another branch would decide: what cannot be judged whole is not judged in part.
         for name in sorted(schemas_named(when)):

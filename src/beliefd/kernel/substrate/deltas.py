@@ -15,6 +15,7 @@ from beliefd.kernel.substrate.predicates import paths_read
 from beliefd.kernel.substrate.proposals import DeltaCandidate, Patch
 from beliefd.kernel.substrate.questions import question, vector_of, with_consent
 from beliefd.kernel.substrate.reasons import explain, in_order
+from beliefd.kernel.substrate.renewing import derived_from, not_by_hand
 from beliefd.kernel.substrate.situation import Situation, allowed, denied, failed, stale, verdict
 from beliefd.kernel.substrate.symbolic_state import SymbolicState
 from beliefd.kernel.substrate.tools import CallFinding
@@ -23,7 +24,7 @@ GOALS = "goal."
 
 
 def judge_delta(situation: Situation, candidate: DeltaCandidate, index: int) -> CandidateResult:
-    patch, state, rules = candidate.patch, situation.session.substrate.symbolic_state, situation.rules
+    patch, state, rules = candidate.patch, situation.state, situation.rules
     touched = {*patch.set, *patch.remove}
     if reasons := [*_not_attachable(situation, candidate), *_not_writable(situation, patch, touched)]:
         return denied(reasons)
@@ -37,10 +38,15 @@ def judge_delta(situation: Situation, candidate: DeltaCandidate, index: int) -> 
     if result is None:
         # INVARIANT: staged on a copy, checked, then committed whole or dropped whole.
         staged = state.patched(patch.set, patch.remove)
+        derived = derived_from(situation.session, staged, patch, situation.facts)
+        if isinstance(derived, Reason):
+            return denied([derived])
+        if derived is not UNSET:
+            staged = staged.patched(derived.values, derived.fell)
         judgement = with_consent(_broken(staged, action, situation), situation.consent)
         result = _dropped(judgement, staged, action, situation)
-    if result is None:
-        return allowed(patch=patch, vector=vector_of(situation, candidate))
+        if result is None:
+            return allowed(patch=patch, derived=derived, vector=vector_of(situation, candidate))
     if result.on_fail == "ask":
         asked = question(situation, candidate, CallFinding(), result, judgement.failures, index)
         return replace(result, approval=asked)
@@ -49,7 +55,8 @@ def judge_delta(situation: Situation, candidate: DeltaCandidate, index: int) -> 
 
 def _not_writable(situation: Situation, patch: Patch, touched: set[str]) -> list[Reason]:
     role = situation.facts.principal.role
-    reasons = [reason for key in sorted(touched) if (reason := may_write(role, key)) is not None]
+    reasons = not_by_hand(patch, situation.facts)
+    reasons += [reason for key in sorted(touched) if (reason := may_write(role, key)) is not None]
     if (marked := find_marker(patch.set)) is not None:
         # INVARIANT: the symbolic state is of the grounded lane; speculation is not written into it.
         text = f"{marked.found} at `{marked.path}` is speculation, and what is proposed cannot rest on it"

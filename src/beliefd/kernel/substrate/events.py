@@ -7,9 +7,11 @@ from msgspec import UNSET, UnsetType
 from beliefd.kernel.approvals.state import Approval
 from beliefd.kernel.context.state import ContextRecord
 from beliefd.kernel.event import EventBase
+from beliefd.kernel.scheduling.state import EpisodeChange
 from beliefd.kernel.substrate.capabilities import Capability
 from beliefd.kernel.substrate.constraints import OnFail, Reason
 from beliefd.kernel.substrate.dense import VectorRef
+from beliefd.kernel.substrate.derived import Derivation
 from beliefd.kernel.substrate.memory_entry import MemoryEntry
 from beliefd.kernel.substrate.proposals import Patch
 from beliefd.kernel.substrate.state import Confirmation, ToolCall
@@ -25,8 +27,8 @@ class CandidateResult(Value, frozen=True):
     A call that a person has said yes to is `started` by its caller proposing it again, or `stopped` if it may
     not begin any more. `asks` is the digest of what the `approval` is about, if its caller will run it, and
     `waits` the item of the inbox in which the same was asked before. Where it was found out where the values
-    of a call came from, `refused_sinks` are the addresses that it does not reach. `vector` names the dense
-    side of a patch.
+    of a call came from, `refused_sinks` are the addresses that it does not reach. `derived` is what rules
+    make of the `patch`, `vector` names its dense side.
     """
 
     verdict: Verdict
@@ -42,18 +44,24 @@ class CandidateResult(Value, frozen=True):
     asks: str | UnsetType = UNSET
     waits: str | UnsetType = UNSET
     refused_sinks: tuple[str, ...] | UnsetType = UNSET
+    derived: Derivation | UnsetType = UNSET
     vector: VectorRef | UnsetType = UNSET
 
 
 class ModeChange(Value, frozen=True):
+    """`over` if the time of the mode that a person had set is up."""
+
     mode: str
     since: str
+    over: bool | UnsetType = UNSET
 
 
 class Arbitrated(EventBase, frozen=True, tag="arbitrated"):
     """A proposal was judged; what was allowed takes effect with this event, and nothing else does.
 
     `issued` are the capabilities that policy issues to the proposer for these calls, of which it had none.
+    `derived` is what the rules of the policy make of the state that was left by others.
+    `episode` is what it makes of the session's episode, where policy gives episodes budgets.
     """
 
     event_id: str
@@ -61,6 +69,8 @@ class Arbitrated(EventBase, frozen=True, tag="arbitrated"):
     results: tuple[CandidateResult, ...]
     mode: ModeChange | None = None
     issued: tuple[Capability, ...] | UnsetType = UNSET
+    derived: Derivation | UnsetType = UNSET
+    episode: EpisodeChange | UnsetType = UNSET
 
 
 class CallStarted(EventBase, frozen=True, tag="call_started"):

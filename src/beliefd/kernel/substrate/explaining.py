@@ -7,6 +7,7 @@ from msgspec import UNSET, Struct, UnsetType
 from msgspec.structs import replace
 from rpds import HashTrieMap
 
+from beliefd.kernel.adopted import Adopted
 from beliefd.kernel.beliefs.commands import DeclareSession
 from beliefd.kernel.evolve import begin
 from beliefd.kernel.facts import Facts
@@ -18,11 +19,13 @@ from beliefd.kernel.substrate.capabilities import ANY, Capability, Scope
 from beliefd.kernel.substrate.constraints import Action, Reason
 from beliefd.kernel.substrate.events import Verdict
 from beliefd.kernel.substrate.proposals import CallCandidate
+from beliefd.kernel.substrate.renewing import renewed
+from beliefd.kernel.substrate.rulebook import reads_policy
 from beliefd.kernel.substrate.shell import ShellFacts
 from beliefd.kernel.substrate.situation import Situation
 from beliefd.kernel.substrate.state import NORMAL_MODE, Substrate
 from beliefd.kernel.substrate.symbolic_state import SymbolicState
-from beliefd.kernel.substrate.tools import CallFinding, ToolDefinition, tightened
+from beliefd.kernel.substrate.tools import CallFinding, ProposalFindings, ToolDefinition, tightened
 from beliefd.kernel.values import Id, OntologyBundle, Principal, Role, TierName, Timestamp, Value
 
 EPOCH: Final = "1970-01-01T00:00:00.000000Z"
@@ -95,7 +98,7 @@ def explain_call(
         reason_code=result.reason_code,
         on_fail=result.on_fail,
         reasons=list(result.reasons),
-        allowed_by=situation.rules.allowing(state, action),
+        allowed_by=situation.rules.allowing(situation.state, action),
         left_out=left_out,
     )
 
@@ -127,10 +130,12 @@ def situated(
         principal=Principal(id=question.agent_id or held.agent_id, role=question.role, tier=question.tier),
         policy=policy,
         policy_hash=policy_hash,
+        findings=ProposalFindings(in_force=Adopted() if reads_policy(policy, policy_hash) else UNSET),
     )
     capabilities = HashTrieMap({held.capability_id: held})
     substrate = Substrate(symbolic_state=SymbolicState(state), capabilities=capabilities)
-    situation = Situation(replace(NOWHERE, substrate=substrate), facts, question.mode)
+    known = renewed(replace(NOWHERE, substrate=substrate), facts, question.mode)
+    situation = Situation(known.session, facts, question.mode, underivable=known.problem)
     definition = _defined(policy, question)
     candidate = CallCandidate(
         tool_id=question.tool_id,

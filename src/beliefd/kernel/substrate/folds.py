@@ -1,14 +1,17 @@
 """How the events of the substrate change the state of a session."""
 
-from typing import Final
+from collections.abc import Mapping
+from typing import Any, Final
 
-from msgspec import UNSET
+from msgspec import UNSET, UnsetType
 from msgspec.structs import replace
 
 from beliefd.kernel.canonical import MAX_SAFE_INTEGER
 from beliefd.kernel.context.state import Context
+from beliefd.kernel.scheduling.state import Scheduling
 from beliefd.kernel.state import Session
 from beliefd.kernel.substrate.capabilities import Amounts, ancestors
+from beliefd.kernel.substrate.derived import Derivation, Source
 from beliefd.kernel.substrate.events import (
     Arbitrated,
     CallStarted,
@@ -21,7 +24,6 @@ from beliefd.kernel.substrate.events import (
     Remembered,
 )
 from beliefd.kernel.substrate.issuing import with_issued
-from beliefd.kernel.substrate.proposals import Patch
 from beliefd.kernel.substrate.reserving import AMOUNTS, released, reserved, settled
 from beliefd.kernel.substrate.state import NORMAL_MODE, MemoryState, Substrate, ToolCall
 from beliefd.kernel.tables import Folds
@@ -31,8 +33,13 @@ def arbitrated(session: Session, event: Arbitrated) -> Session:
     if event.issued is not UNSET:
         session = with_issued(session, event.issued)
     before = session.substrate.state_version
+    session = with_derived(session, event.derived)
     for result in event.results:
         session = with_result(session, result)
+    if event.episode is not UNSET:
+        change = event.episode
+        held = replace(session.scheduling, episode=change.episode, interruption=change.interruption)
+        session = replace(session, scheduling=held)
     return with_mode(with_snapshot(session, before, event.event_id), event.mode)
 
 
@@ -48,9 +55,13 @@ def with_snapshot(session: Session, version_before: int, event_id: str) -> Sessi
 def with_mode(session: Session, change: ModeChange | None) -> Session:
     if change is None:
         return session
-    # Normal is what nothing has changed yet: a session that is back there looks as it did before.
-    mode, since = ("", "") if change.mode == NORMAL_MODE else (change.mode, change.since)
-    return replace(session, substrate=replace(session.substrate, lowered_mode=mode, mode_since=since))
+    held = session.substrate
+    given = None if change.over is True else held.set_mode
+    # What is back where nothing had lowered it looks as it did before.
+    top = NORMAL_MODE if given is None else given.mode
+    mode, since = ("", "") if change.mode == top else (change.mode, change.since)
+    held = replace(held, set_mode=given, lowered_mode=mode, mode_since=since)
+    return replace(session, substrate=held)
 
 
 def with_result(session: Session, result: CandidateResult) -> Session:
@@ -65,7 +76,9 @@ def with_result(session: Session, result: CandidateResult) -> Session:
     if result.call is not None:
         held = _with_call(held, result.call)
     if result.patch is not None:
-        held = _patched(held, result.patch)
+        held = _patched(held, result.patch.set, result.patch.remove)
+    if result.derived is not UNSET:
+        held = derived_in(held, result.derived)
     if result.vector is not UNSET:
         held = replace(held, s_core=result.vector)
     approvals = session.approvals.with_approval(result.approval)
@@ -92,12 +105,30 @@ def without_call(context: Context, call: ToolCall) -> Context:
     return context.with_begun(call.tool_id, -1) if call.tool_id in context.begun else context
 
 
-def _patched(held: Substrate, patch: Patch) -> Substrate:
+def _patched(held: Substrate, sets: Mapping[str, Any], removes: tuple[str, ...]) -> Substrate:
     version, written = held.state_version + 1, held.written
-    for key in (*patch.remove, *patch.set):
+    for key in (*removes, *sets):
         written = written.insert(key, version)
-    symbolic_state = held.symbolic_state.patched(patch.set, patch.remove)
+    symbolic_state = held.symbolic_state.patched(sets, removes)
     return replace(held, symbolic_state=symbolic_state, state_version=version, written=written)
+
+
+def with_derived(session: Session, derivation: Derivation | UnsetType) -> Session:
+    if derivation is UNSET:
+        return session
+    return replace(session, substrate=derived_in(session.substrate, derivation))
+
+
+def derived_in(held: Substrate, derivation: Derivation) -> Substrate:
+    """What rules derive is written like anything else: who relied on what was there before is told so."""
+    facts, sources = derivation.set, held.derived
+    for key in derivation.fell:
+        sources = sources.discard(key)
+    for key, fact in facts.items():
+        sources = sources.insert(key, Source(rule=fact.rule, inputs=fact.inputs))
+    if facts or derivation.fell:
+        held = _patched(held, derivation.values, derivation.fell)
+    return replace(held, derived=sources, derived_under=derivation.under, derived_size=derivation.size)
 
 
 def outcome_recorded(session: Session, event: OutcomeRecorded) -> Session:
@@ -108,7 +139,15 @@ def outcome_recorded(session: Session, event: OutcomeRecorded) -> Session:
         held = settled(held, call, Amounts(**{name: getattr(event, name) for name in AMOUNTS}))
     context = session.context if event.context is UNSET else session.context.with_item(event.context)
     held = replace(held, calls=held.calls.insert(call.call_id, call))
-    return replace(session, substrate=held, context=context)
+    return replace(session, substrate=held, context=context, scheduling=_with_tokens(session, event))
+
+
+def _with_tokens(session: Session, event: OutcomeRecorded) -> Scheduling:
+    """What a call used is used of the episode in which that is told."""
+    held = session.scheduling
+    if held.episode is None:
+        return held
+    return replace(held, episode=replace(held.episode, tokens=_sum(held.episode.tokens, event.tokens)))
 
 
 def call_started(session: Session, event: CallStarted) -> Session:
@@ -116,8 +155,12 @@ def call_started(session: Session, event: CallStarted) -> Session:
 
 
 def call_stopped(session: Session, event: CallStopped) -> Session:
-    held, context = _stopped(session.substrate, event.call), without_call(session.context, event.call)
-    return with_mode(replace(session, substrate=held, context=context), event.mode)
+    return with_mode(with_stopped(session, event.call), event.mode)
+
+
+def with_stopped(session: Session, call: ToolCall) -> Session:
+    held, context = _stopped(session.substrate, call), without_call(session.context, call)
+    return replace(session, substrate=held, context=context)
 
 
 def _started(held: Substrate, call: ToolCall) -> Substrate:

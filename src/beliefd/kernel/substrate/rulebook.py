@@ -6,6 +6,9 @@ from typing import Any, Final
 
 from beliefd.kernel.policy import Policy
 from beliefd.kernel.substrate.constraint_index import ConstraintIndex
+from beliefd.kernel.substrate.deriving import RuleSet
+from beliefd.kernel.substrate.policy_keys import is_of_policy
+from beliefd.kernel.substrate.predicates import paths_read
 from beliefd.kernel.substrate.schemas import BadSchema, Schema
 
 KEEP: Final = 16
@@ -13,6 +16,16 @@ KEEP: Final = 16
 
 def rulebook(policy: Policy, policy_hash: str) -> ConstraintIndex:
     return _compiled(_Named(policy, policy_hash))
+
+
+def rule_set(policy: Policy, policy_hash: str) -> RuleSet:
+    """The rules that derive facts; none, where a policy has none."""
+    return _derived_by(_Named(policy, policy_hash)) if policy.rules else NO_RULES
+
+
+def reads_policy(policy: Policy, policy_hash: str) -> bool:
+    """Does any constraint or rule look at `policy.*`?"""
+    return _reading(_Named(policy, policy_hash))
 
 
 class _Named:
@@ -35,6 +48,19 @@ class _Named:
 def _compiled(named: _Named) -> ConstraintIndex:
     schemas = KnownSchemas(named.policy)
     return ConstraintIndex(named.policy.constraints, schemas.fit, schemas, named.policy.arbitration)
+
+
+@lru_cache(KEEP)
+def _derived_by(named: _Named) -> RuleSet:
+    schemas = KnownSchemas(named.policy)
+    return RuleSet(named.policy.rules or {}, schemas.fit, schemas)
+
+
+@lru_cache(KEEP)
+def _reading(named: _Named) -> bool:
+    conditions = (one.when for one in _compiled(named).constraints if one.when is not None)
+    read = any(is_of_policy(path) for when in conditions for path in paths_read(when))
+    return read or rule_set(named.policy, named.hash).reads_policy
 
 
 class KnownSchemas:
@@ -64,3 +90,6 @@ class KnownSchemas:
             except BadSchema:
                 self._compiled[name] = None
         return self._compiled[name]
+
+
+NO_RULES: Final = RuleSet({}, lambda _, __: False)

@@ -11,10 +11,12 @@ from beliefd.kernel.substrate.constraint_index import ConstraintIndex
 from beliefd.kernel.substrate.constraints import Judgement, OnFail, Reason
 from beliefd.kernel.substrate.dense import VectorRef
 from beliefd.kernel.substrate.events import CandidateResult
+from beliefd.kernel.substrate.policy_keys import POLICY, policy_seen
 from beliefd.kernel.substrate.provenance import Provenance
 from beliefd.kernel.substrate.reasons import NO_ALLOW, explain, in_order
 from beliefd.kernel.substrate.rulebook import rulebook
-from beliefd.kernel.substrate.tools import CallFinding
+from beliefd.kernel.substrate.symbolic_state import SymbolicState
+from beliefd.kernel.substrate.tools import CallFinding, Qos
 from beliefd.kernel.values import Object
 
 
@@ -24,7 +26,9 @@ class Situation(Struct, frozen=True):
     `consent` are the constraints that a person was asked about and said yes to, each with its hash.
     `waiting_ms` is how long the calls before this one may take. `starting`: it is judged to begin right now.
     `execute` is who is to run what is proposed, None if that was asked before; `provenance` is where it comes
-    from, if its caller runs it. `vector` is what came with a change that a person has said yes to.
+    from, if its caller runs it, and `qos` the class that its calls wait in. `vector` is what came with a
+    change that a person has said yes to. `underivable` is why the rules cannot be applied: then nothing
+    passes.
     """
 
     session: Session
@@ -36,7 +40,15 @@ class Situation(Struct, frozen=True):
     starting: bool = False
     execute: Literal["server", "caller"] | None = None
     provenance: Provenance | UnsetType = UNSET
+    qos: Qos | UnsetType = UNSET
     vector: VectorRef | UnsetType = UNSET
+    underivable: Reason | None = None
+
+    @property
+    def state(self) -> SymbolicState:
+        """The symbolic state, with what constraints can read of the policy, where any does."""
+        held, seen = self.session.substrate.symbolic_state, policy_seen(self.facts, self.mode)
+        return held if seen is None else held.over(self.rules, POLICY, seen)
 
     @property
     def rules(self) -> ConstraintIndex:

@@ -4,12 +4,14 @@ from msgspec import UNSET
 from msgspec.structs import replace
 
 from beliefd.kernel.facts import Facts
+from beliefd.kernel.scheduling.interruptions import reason_of, stops_beginning
 from beliefd.kernel.state import Session
 from beliefd.kernel.substrate.calls import judge_call, reservation
 from beliefd.kernel.substrate.constraints import Reason
 from beliefd.kernel.substrate.events import CandidateResult
 from beliefd.kernel.substrate.modes import mode_at
 from beliefd.kernel.substrate.proposals import CallCandidate
+from beliefd.kernel.substrate.renewing import renewed
 from beliefd.kernel.substrate.reserving import released
 from beliefd.kernel.substrate.situation import Situation, denied
 from beliefd.kernel.substrate.state import Basis, ToolCall
@@ -28,7 +30,9 @@ def judged_to_start(
     # What it was let through for is its own: it must not stand in its own way.
     session = replace(session, substrate=released(session.substrate, call))
     situation = _situation(session, basis, found, facts)
-    result = _gone(call, found, facts)
+    result = _gone(session, call, found, facts)
+    if result is None and situation.underivable is not None:
+        result = denied([situation.underivable])
     result = result or judge_call(situation, _candidate(call, basis), found.call, index)
     if result.call is None:
         return replace(call, status="stopped", outcome=facts.event_id), result
@@ -60,7 +64,15 @@ def start_approved(
 def _situation(session: Session, basis: Basis, found: StartFindings, facts: Facts) -> Situation:
     who = found.caller or basis.proposer
     mode = mode_at(session, facts.policy, facts.now)
-    return Situation(session, replace(facts, principal=who), mode, consent=basis.consent, starting=True)
+    now = renewed(session, facts, mode)
+    return Situation(
+        now.session,
+        replace(facts, principal=who),
+        mode,
+        consent=basis.consent,
+        starting=True,
+        underivable=now.problem,
+    )
 
 
 def _candidate(call: ToolCall, basis: Basis) -> CallCandidate:
@@ -75,11 +87,14 @@ def _candidate(call: ToolCall, basis: Basis) -> CallCandidate:
     )
 
 
-def _gone(call: ToolCall, found: StartFindings, facts: Facts) -> CandidateResult | None:
-    """What ends a call before any rule is asked: its time, its caller's tokens, another tool in its place."""
+def _gone(session: Session, call: ToolCall, found: StartFindings, facts: Facts) -> CandidateResult | None:
+    """What ends a call before any rule is asked: its time, an interrupt, its caller's tokens, another tool in
+    its place."""
     if is_overdue(call, facts.now):
         text = f"its time was up at {call.deadline}, before its turn came"
         return denied([Reason(code="OVERDUE", text=text, remedy="a new proposal")])
+    if (held := stops_beginning(session, facts.now)) is not None:
+        return denied([reason_of(held)])
     if found.caller is None:
         text = f"all tokens of `{call.agent_id}` are revoked"
         if found.call.givers is not UNSET:

@@ -9,17 +9,30 @@ from beliefd.kernel.labels import Label
 from beliefd.kernel.parts import EMPTY, Growing, Part
 from beliefd.kernel.substrate.capabilities import Amounts, Capability, Narrowing
 from beliefd.kernel.substrate.dense import VectorRef
+from beliefd.kernel.substrate.derived import Source
 from beliefd.kernel.substrate.memory_entry import MemoryEntry
 from beliefd.kernel.substrate.provenance import Provenance
 from beliefd.kernel.substrate.symbolic_state import SymbolicState
-from beliefd.kernel.substrate.tools import Executor, FileUse, Witness
+from beliefd.kernel.substrate.tools import Executor, FileUse, Qos, Witness
 from beliefd.kernel.values import Count, Digest, Principal, Value
 
 CallStatus = Literal["scheduled", "running", "stopped", "ok", "error", "unknown"]
 Confirmation = Literal["witness", "sources"]
 NORMAL_MODE: Final = "normal"
+BOOST: Final = "boost"
+"""The only mode that leaves more than normal."""
 GENESIS_SNAPSHOT: Final = "genesis"
 """The name of the empty F_sparse that every session begins with."""
+
+
+class SetModeRecord(Value, frozen=True):
+    """A mode that a person has set: who, why, since when, and until when if it ends by itself."""
+
+    mode: str
+    by: str
+    reason: str
+    since: str
+    until: str | UnsetType = UNSET
 
 
 class Basis(Value, frozen=True):
@@ -51,7 +64,8 @@ class ToolCall(Value, frozen=True):
     that every call is judged again when it begins.
 
     A call with an `executor` is run by who proposed it: while it is running it is their permit, which ends at
-    its `deadline`. What they then `reported` has the `label` that their word has.
+    its `deadline`. What they then `reported` has the `label` that their word has. `qos` is the class that it
+    waits in for its turn, `interactive` unless said.
     """
 
     call_id: str
@@ -78,6 +92,7 @@ class ToolCall(Value, frozen=True):
     provenance: Provenance | UnsetType = UNSET
     reported: Reported | UnsetType = UNSET
     label: Label | UnsetType = UNSET
+    qos: Qos | UnsetType = UNSET
 
     @property
     def is_run_by_caller(self) -> bool:
@@ -109,7 +124,10 @@ class Substrate(Part, frozen=True):
     hash of a value that was remembered as provisional, the evidence that was named for it then. `costs` is
     the most that a call of each tool has used, `issued` what policy has issued, by rule and holder. `asked`
     is, by the digest of a call that its caller runs, the item of the inbox in which it was asked about last.
+    `derived` says of facts in the symbolic state which rule they come from, `derived_under` which rules those
+    were, and `derived_size` how many bytes these facts take up.
     `s_core` names the vector of the newest change that had one.
+    `set_mode` is the mode that a person has set, `lowered_mode` what it was lowered to from there.
     """
 
     symbolic_state: SymbolicState = msgspec.field(default=SymbolicState(), name="sparse")
@@ -127,7 +145,11 @@ class Substrate(Part, frozen=True):
     costs: Growing[Amounts] = EMPTY
     issued: Growing[str] = EMPTY
     asked: Growing[str] = EMPTY
+    derived: Growing[Source] = EMPTY
+    derived_under: str = ""
+    derived_size: int = 0
     s_core: VectorRef | None = None
+    set_mode: SetModeRecord | None = None
 
     @property
     def state_snapshot_id(self) -> str:
@@ -136,4 +158,5 @@ class Substrate(Part, frozen=True):
 
     @property
     def mode(self) -> str:
-        return self.lowered_mode or NORMAL_MODE
+        """The mode as the last event left it; `modes.mode_at` knows what time has made of it."""
+        return self.lowered_mode or (NORMAL_MODE if self.set_mode is None else self.set_mode.mode)

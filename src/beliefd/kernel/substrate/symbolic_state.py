@@ -43,6 +43,15 @@ class SymbolicState(Mapping[str, Any]):
             after._truths = self._truths.after(values, (*removes, *sets))
         return after
 
+    @property
+    def mapped(self) -> "HashTrieMap[str, Any]":
+        return self._values
+
+    def over(self, rules: ConstraintIndex, key: str, value: Any) -> "SymbolicState":
+        """The state with something under it that is no part of it, for as long as a decision takes."""
+        self.truths(rules)  # kept here: what follows only looks at what reads that key
+        return self.patched({key: value})
+
     def truths(self, rules: ConstraintIndex) -> Truths:
         if self._truths is None or self._truths.rules is not rules:
             self._truths = rules.truths(self._values)

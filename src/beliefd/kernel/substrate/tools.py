@@ -4,6 +4,7 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 
+from beliefd.kernel.adopted import InForce
 from beliefd.kernel.approvals.findings import Authority, ByRights
 from beliefd.kernel.origin import CallFacts
 from beliefd.kernel.substrate.shell import ShellFacts
@@ -12,6 +13,8 @@ from beliefd.kernel.values import Id, Principal, Tier, TierName, Value
 Amount = Annotated[int, msgspec.Meta(ge=0, le=2**53 - 1)]
 Executor = Literal["caller"]
 """Who runs a tool that the server does not run."""
+Qos = Literal["interactive", "background", "maintenance"]
+"""Classes in which calls wait for their turn, from first to last."""
 
 
 class Uses(Value, frozen=True):
@@ -28,7 +31,8 @@ class ToolDefinition(Value, frozen=True):
     `uses` is what is reserved for a call before it begins. Calls of a `concurrent` tool that changes nothing
     may run beside others of their proposal. A tool whose `executor` is its `caller` is run by whoever is let
     through with it, somewhere else, and the outcome is reported here. `shell_args` are arguments that a shell
-    reads as commands there, `workspace_args` files that it writes there.
+    reads as commands there, `workspace_args` files that it writes there. `network: false` says that no call
+    of it ever reaches the network; one that does not say so is off where a mode has switched that off.
     """
 
     schema: dict[str, Any] = {}
@@ -46,6 +50,7 @@ class ToolDefinition(Value, frozen=True):
     executor: Executor | msgspec.UnsetType = msgspec.UNSET
     shell_args: tuple[Id, ...] | msgspec.UnsetType = msgspec.UNSET
     workspace_args: tuple[Id, ...] | msgspec.UnsetType = msgspec.UNSET
+    network: bool | msgspec.UnsetType = msgspec.UNSET
 
     @property
     def is_run_by_caller(self) -> bool:
@@ -63,7 +68,13 @@ def tightened(own: ToolDefinition, named: ToolDefinition) -> ToolDefinition:
         fs_write_args=tuple(dict.fromkeys((*own.fs_write_args, *named.fs_write_args))),
         net_args=tuple(dict.fromkeys((*own.net_args, *named.net_args))),
         uses=_most(own.uses, named.uses),
+        network=reaches(own.network, named.network),
     )
+
+
+def reaches(own: bool | msgspec.UnsetType, said: bool | msgspec.UnsetType) -> bool | msgspec.UnsetType:
+    """Whether a tool reaches the network, as two say: one who says that it does is believed."""
+    return own if said is msgspec.UNSET or own is True else said
 
 
 def _most(own: Uses | msgspec.UnsetType, named: Uses | msgspec.UnsetType) -> Uses | msgspec.UnsetType:
@@ -99,6 +110,7 @@ class CallFinding(Value, frozen=True):
     as they have tokens; entries without it are older than the rule that a capability ends with them.
     `origin` is where the values of the call came from, and `context` what that rests on: they are found out
     where policy has `context`. `shell` is what its commands may do, or which files of the project it writes.
+    `network` is whether it may reach the network, as far as anybody says.
     """
 
     definition: ToolDefinition | None = None
@@ -114,6 +126,7 @@ class CallFinding(Value, frozen=True):
     origin: CallFacts | msgspec.UnsetType = msgspec.UNSET
     context: ContextBasis | msgspec.UnsetType = msgspec.UNSET
     shell: ShellFacts | msgspec.UnsetType = msgspec.UNSET
+    network: bool | msgspec.UnsetType = msgspec.UNSET
 
     @property
     def call_facts(self) -> dict[str, Any]:
@@ -131,15 +144,19 @@ class ProposalFindings(Value, frozen=True, tag_field="of", tag="proposal"):
     """Facts about a proposal's candidates, in their order; None where a candidate is no call.
 
     `authority` is how those stand now whose word or tier is used, as for claims. Where `no_stands` is set, a
-    call that a person has rejected is not asked about again; entries without it are older. `inputs` are
-    those of its provenance that are events of the ledger or stored content.
+    call that a person has rejected is not asked about again; entries without it are older. Where `relapses`
+    is set, a mode that had recovered and is lowered to where it was begins to recover anew; likewise.
+    `inputs` are those of its provenance that are events of the ledger or stored content. `in_force` is who
+    adopted the policy, here and below.
     """
 
     calls: tuple[CallFinding | None, ...] = ()
     authority: Authority | msgspec.UnsetType = msgspec.UNSET
     by_rights: ByRights = msgspec.UNSET
     no_stands: bool | msgspec.UnsetType = msgspec.UNSET
+    in_force: InForce = msgspec.UNSET
     inputs: tuple[str, ...] | msgspec.UnsetType = msgspec.UNSET
+    relapses: bool | msgspec.UnsetType = msgspec.UNSET
 
 
 class StartFindings(Value, frozen=True, tag_field="of", tag="start"):
@@ -148,11 +165,14 @@ class StartFindings(Value, frozen=True, tag_field="of", tag="start"):
     `caller` is what the principal who proposed it may by now, and None if it may not propose here any more.
     Nothing is said of one that never had a token here. Where `takes_rest` is set, a call gets all that is
     left of what its tool does not declare, whatever earlier calls used; entries without it are older.
+    `relapses` is as for proposals.
     """
 
     call: CallFinding
     caller: Principal | msgspec.UnsetType | None = msgspec.UNSET
     takes_rest: bool | msgspec.UnsetType = msgspec.UNSET
+    in_force: InForce = msgspec.UNSET
+    relapses: bool | msgspec.UnsetType = msgspec.UNSET
 
 
 class Witness(Value, frozen=True):

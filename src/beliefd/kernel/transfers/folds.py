@@ -13,7 +13,7 @@ from beliefd.kernel.measurements.state import Measurement
 from beliefd.kernel.observations.state import Observation
 from beliefd.kernel.parts import EMPTY, Growing, V
 from beliefd.kernel.state import Session
-from beliefd.kernel.substrate.state import MemoryState, Substrate
+from beliefd.kernel.substrate.state import BOOST, MemoryState, Substrate
 from beliefd.kernel.tables import Folds
 from beliefd.kernel.transfers.events import LedgerReceived
 from beliefd.kernel.transfers.state import Foreign
@@ -73,6 +73,9 @@ def _substrate(held: Substrate, at: str) -> Substrate:
         held,
         capabilities=_each(held.capabilities, lambda one: replace(one, revoked_at=one.revoked_at or at)),
         memory=_each(held.memory, _unconfirmed),
+        # What rules are said to have derived there is derived anew before anything is judged on it here.
+        derived_under="",
+        set_mode=None if held.set_mode is not None and held.set_mode.mode == BOOST else held.set_mode,
     )
 
 

@@ -37,7 +37,7 @@ POLICY: Final = "the policy must change"
 
 def explained(trial: Trial, under: Iterable[Under] = (), event_id: str | None = None) -> PolicyExplanation:
     ruling = trial.ruling()
-    allowing = trial.rules.allowing(trial.state, trial.action)
+    allowing = trial.rules.allowing(trial.seen, trial.action)
     return PolicyExplanation(
         verdict=ruling.verdict,
         reason_code=ruling.reason_code,

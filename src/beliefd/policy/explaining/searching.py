@@ -4,15 +4,17 @@ What fails names the constraint that stands in the way, and only what that const
 the way. So the search changes one such value after the other, in ever longer rows.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
 from msgspec import Struct
 
 from beliefd.kernel.substrate.constraints import Constraint, Reason
 from beliefd.kernel.substrate.events import CandidateResult
-from beliefd.kernel.substrate.paths import ABSENT, same
+from beliefd.kernel.substrate.paths import ABSENT, keys_of, same
 from beliefd.kernel.substrate.predicates import Predicate, paths_read
+from beliefd.kernel.substrate.rule_reading import Clause
+from beliefd.kernel.substrate.rulebook import rule_set
 from beliefd.policy.explaining.changing import ARGS, Target, Tried, changed, targets, value_at
 from beliefd.policy.explaining.trials import Trial
 from beliefd.policy.samples import by_path, is_exhaustive, named_in, telling
@@ -53,7 +55,10 @@ class _Search:
         rules = trial.rules
         self._constraints = {one.key: one for one in rules.constraints}
         concerned = [one for one in rules.constraints if one.when is not None and _concerns(one, trial)]
+        self._derived = rule_set(trial.policy, trial.policy_hash).by_key
         self._leaves = by_path(one.when for one in concerned if one.when is not None)
+        for path, leaves in _behind(self._derived, self._leaves):
+            self._leaves.setdefault(path, []).extend(leaves)
         self._values: dict[Target, list[Any]] = {}
         self._blind = False
 
@@ -113,9 +118,22 @@ class _Search:
         return sorted(fewest, key=lambda one: (one.where, one.path))
 
     def _touching(self, paths: Iterable[str]) -> Iterator[str]:
-        """Paths that constraints read and that lead to these, or from them."""
-        read = frozenset(paths)
-        return (path for path in self._leaves if any(_overlap(path, one) for one in read))
+        """Paths that constraints read and that lead to these, or from them; of what rules derive, those that
+        the rules read."""
+        read, waiting = set[str](), list(paths)
+        while waiting:
+            path = waiting.pop()
+            clauses = self._derived.get(next((one for one in keys_of(path) if one in self._derived), ""), ())
+            if path not in read:
+                read.add(path)
+                waiting += (inner for clause in clauses for inner in clause.paths)
+                self._blind = self._blind or bool(clauses)
+        return (
+            path
+            for path in self._leaves
+            if any(_overlap(path, one) for one in read)
+            and not any(key in self._derived for key in keys_of(path))
+        )
 
     def _options(self, target: Target, tried: Tried) -> list[Any]:
         if target not in self._values:
@@ -149,6 +167,21 @@ class _Search:
 def is_final(reason: Reason) -> bool:
     """Is it about something that no value of call or state changes?"""
     return reason.code == "MALFORMED_CONSTRAINT"
+
+
+def _behind(
+    derived: Mapping[str, list[Clause]], leaves: Mapping[str, list[Predicate]]
+) -> Iterator[tuple[str, list[Predicate]]]:
+    """The conditions of rules, and those on facts that are copied, by what they are copied from."""
+    clauses = [clause for group in derived.values() for clause in group]
+    read = dict(leaves)
+    for path, found in by_path(clause.when for clause in clauses if clause.when is not None).items():
+        read[path] = [*read.get(path, []), *found]
+        yield path, found
+    for clause in clauses:
+        about = [leaf for path, found in read.items() if _overlap(path, clause.key) for leaf in found]
+        for path in clause.copies:
+            yield path, [Predicate(leaf.op, (path, *leaf.args[1:])) for leaf in about]
 
 
 def _concerns(constraint: Constraint, trial: Trial) -> bool:

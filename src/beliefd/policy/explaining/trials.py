@@ -6,6 +6,7 @@ from typing import Any, Final
 from msgspec import UNSET, Struct
 from msgspec.structs import replace
 
+from beliefd.kernel.adopted import Adopted
 from beliefd.kernel.decide import decide
 from beliefd.kernel.errors import invalid
 from beliefd.kernel.event import Refused
@@ -24,7 +25,8 @@ from beliefd.kernel.substrate.modes import mode_at
 from beliefd.kernel.substrate.namespaces import write_capability
 from beliefd.kernel.substrate.proposals import CallCandidate, Candidate, DeltaCandidate, Patch
 from beliefd.kernel.substrate.provenance import Provenance, source_of
-from beliefd.kernel.substrate.rulebook import rulebook
+from beliefd.kernel.substrate.renewing import renewed
+from beliefd.kernel.substrate.rulebook import reads_policy, rulebook
 from beliefd.kernel.substrate.schemas import BadSchema, Schema
 from beliefd.kernel.substrate.situation import Situation
 from beliefd.kernel.substrate.state import Substrate
@@ -35,19 +37,23 @@ from beliefd.ledger.chain import policy_hash
 
 Judge = Callable[[SymbolicState, Candidate], CandidateResult]
 Refind = Callable[[CallCandidate], CallFinding]
+AGAIN: Final = "again"
+"""The name of no rules: what is said to be derived under them is derived anew."""
 ORIGINS: Final = "where the values of the call came from"
 
 
 class Trial(Struct, frozen=True, kw_only=True):
     """A candidate on a state under a policy. INVARIANT: `judge` is what judges proposals, and nothing else.
 
-    `action` is the candidate as constraints read it. `left_out` and `assumed` are as in the answer.
+    `seen` is the state with what rules derive and what can be read of the policy, and `action` the candidate
+    as constraints read it. `left_out` and `assumed` are as in the answer.
     """
 
     policy: Policy
     policy_hash: str
     now: str
     state: SymbolicState
+    seen: Mapping[str, Any]
     candidate: Candidate
     action: Action
     judge: Judge
@@ -60,8 +66,8 @@ class Trial(Struct, frozen=True, kw_only=True):
 
     @property
     def known(self) -> Mapping[str, Any]:
-        """The state with the call in it."""
-        return self.action.known(self.state)
+        """What is seen, with the call in it."""
+        return self.action.known(self.seen)
 
     def ruling(self) -> CandidateResult:
         return self.judge(self.state, self.candidate)
@@ -92,6 +98,7 @@ def call_trial(
         policy_hash=name,
         now=setting.situation.facts.now,
         state=SymbolicState(state),
+        seen=setting.situation.state,
         candidate=setting.candidate,
         action=setting.action,
         judge=judged,
@@ -147,6 +154,9 @@ def session_trial(
 
     `refind` finds out about a call with other arguments; without it, only the policy's schemas are known.
     """
+    facts = _with_policy_keys(facts)
+    mode = mode_at(session, facts.policy, facts.now)
+    situation = Situation(renewed(session, facts, mode).session, facts, mode)
     candidates = command.candidates[:index]
     findings = findings_of(facts)
     finding = findings[index] if index < len(findings) else CallFinding()
@@ -155,7 +165,10 @@ def session_trial(
     def judged(changed: SymbolicState, other: Candidate) -> CandidateResult:
         held = session
         if changed is not session.substrate.symbolic_state:
-            held = replace(session, substrate=replace(session.substrate, symbolic_state=changed))
+            # What rules derive is derived anew.
+            under = AGAIN if facts.policy.rules else session.substrate.derived_under
+            substrate = replace(session.substrate, symbolic_state=changed, derived_under=under)
+            held = replace(session, substrate=substrate)
         known = facts if other is candidate else _refound(facts, finding, other, index, refind)
         return _ruled(decide(held, replace(command, candidates=(*candidates, other)), known), index)
 
@@ -165,14 +178,23 @@ def session_trial(
         policy_hash=facts.policy_hash,
         now=facts.now,
         state=session.substrate.symbolic_state,
+        seen=situation.state,
         candidate=candidate,
-        action=_action(
-            Situation(session, facts, mode_at(session, facts.policy, facts.now)), candidate, finding
-        ),
+        action=_action(situation, candidate, finding),
         judge=judged,
         left_out=left_out,
         assumed=(ORIGINS,) if asked and facts.policy.context is not UNSET else (),
     )
+
+
+def _with_policy_keys(facts: Facts) -> Facts:
+    """Facts of a decision under a policy that read nothing of itself do for one that does."""
+    found = facts.findings
+    if not isinstance(found, ProposalFindings) or found.in_force is not UNSET:
+        return facts
+    if not reads_policy(facts.policy, facts.policy_hash):
+        return facts
+    return replace(facts, findings=replace(found, in_force=Adopted()))
 
 
 def _refound(

@@ -7,9 +7,11 @@ to tell its outcome, the deadline in the inbox brings it back as `unknown`; it i
 import asyncio
 import logging
 import time
-from collections.abc import Iterable
+from asyncio import FIRST_COMPLETED
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from itertools import zip_longest
-from typing import Any, Final
+from typing import Any, Final, get_args
 from weakref import WeakValueDictionary
 
 import msgspec
@@ -17,11 +19,14 @@ from msgspec import UNSET, Struct
 
 from beliefd.kernel.canonical import canonical
 from beliefd.kernel.events import Event
+from beliefd.kernel.scheduling.events import Interrupted
+from beliefd.kernel.scheduling.interruptions import reason_of
 from beliefd.kernel.state import Session
 from beliefd.kernel.substrate.commands import RecordOutcome, StartCall
 from beliefd.kernel.substrate.events import CallStarted, CallStopped, CandidateResult, OutcomeRecorded
+from beliefd.kernel.substrate.situation import denied
 from beliefd.kernel.substrate.state import ToolCall
-from beliefd.kernel.substrate.tools import ToolDefinition, tightened
+from beliefd.kernel.substrate.tools import Qos, ToolDefinition, tightened
 from beliefd.kernel.substrate.waiting import is_held_up, limited_root
 from beliefd.kernel.values import Principal, Role, Tier
 from beliefd.steward.effects.background import Background
@@ -32,6 +37,7 @@ from beliefd.steward.write.positions import Positions
 from beliefd.steward.write.submitting import Submit
 from beliefd.steward.write.turn import Outcome
 from beliefd.stores.base import Store
+from beliefd.tools import slots as places
 from beliefd.tools.registry import Registry, Tool, ToolResult, caller_of
 from beliefd.tools.threads import in_thread
 
@@ -40,6 +46,9 @@ EXECUTOR = Principal(id="steward://effects", role=Role.TOOL, tier=Tier.READ_ONLY
 MAX_RESULT_BYTES: Final = 1024 * 1024
 MAX_ERROR: Final = 2_000
 LOOK_SECONDS: Final = 0.02
+RANKS: Final = {name: rank for rank, name in enumerate(get_args(Qos))}
+"""Which class comes before which."""
+INTERRUPTED: Final = "an interrupt cancelled it; nobody knows how far it came"
 CallEnd = OutcomeRecorded | CallStopped
 """What is recorded of a call that is over: what it came to, or why it did not begin."""
 
@@ -54,6 +63,26 @@ class Turns:
         return self._locks.setdefault(name, asyncio.Lock())
 
 
+class Stops:
+    """By call, what tells it that it is to stop: while it waits for its turn, and while it runs."""
+
+    def __init__(self) -> None:
+        self._by_call: dict[str, asyncio.Future[None]] = {}
+
+    @contextmanager
+    def of(self, call_id: str) -> Iterator["asyncio.Future[None]"]:
+        told = self._by_call[call_id] = asyncio.get_running_loop().create_future()
+        try:
+            yield told
+        finally:
+            del self._by_call[call_id]
+
+    def tell(self, call_ids: Iterable[str]) -> None:
+        for told in (self._by_call.get(one) for one in call_ids):
+            if told is not None and not told.done():
+                told.set_result(None)
+
+
 class ToolCalls(Struct, frozen=True):
     """Runs calls that were allowed, each once, and records what they came to."""
 
@@ -64,6 +93,11 @@ class ToolCalls(Struct, frozen=True):
     in_force: PolicyInForce
     background: Background
     turns: Turns = msgspec.field(default_factory=Turns)
+    stops: Stops = msgspec.field(default_factory=Stops)
+
+    def interrupt(self, event: Interrupted) -> None:
+        """Tell calls of this process that they are stopped or cancelled."""
+        self.stops.tell((*event.cancelled, *(one.call_id for one in event.stopped)))
 
     async def run_scheduled_calls(
         self, outcome: Outcome, results: Iterable[CandidateResult]
@@ -117,6 +151,8 @@ class ToolCalls(Struct, frozen=True):
         if event_id is None:
             return None
         event = (await entry_of(self.store, session_id, event_id)).delta
+        if isinstance(event, Interrupted):
+            return _stopped_by(event, call_id)
         return event if isinstance(event, OutcomeRecorded | CallStopped) else None
 
     async def _run_and_record(self, session_id: str, call: ToolCall) -> CallEnd | None:
@@ -125,20 +161,42 @@ class ToolCalls(Struct, frozen=True):
         INVARIANT: what runs was allowed to begin by an event that is durable, and that this very submission
         made: whoever else tries is refused.
         """
-        event = await self._begin(session_id, call)
-        if isinstance(event, CallStopped):
-            return event
-        if not isinstance(event, CallStarted):
-            return await self._recorded(session_id, call.call_id)
-        outcome = await self.submit(session_id, await self._run(event.call), EXECUTOR)
+        with self.stops.of(call.call_id) as told:
+            place = await self._place(call, told)
+            places.kept_place.set(place)
+            try:
+                event = await self._begin(session_id, call)
+                if isinstance(event, CallStopped):
+                    return event
+                if not isinstance(event, CallStarted):
+                    return await self._recorded(session_id, call.call_id)
+                ended = await self._run(event.call, told)
+            finally:
+                places.slots.leave(place)
+        outcome = await self.submit(session_id, ended, EXECUTOR)
         return outcome.event if isinstance(outcome.event, OutcomeRecorded) else None
 
-    async def _begin(self, session_id: str, call: ToolCall) -> Event:
+    async def _place(self, call: ToolCall, told: "asyncio.Future[None]") -> places.Place | None:
+        """A place to run in, waited for by class; None if there was none in its time, or it is to stop."""
+        rank = RANKS[call.qos or "interactive"]
+        waits = asyncio.ensure_future(places.slots.kept(caller_of(call), rank))
+        tool = self.registry.get(call.tool_id)
+        patience = 0 if tool is None else time_limit(tool.definition, self.in_force.policy)
+        try:
+            await asyncio.wait((waits, told), timeout=patience / 1000, return_when=FIRST_COMPLETED)
+        finally:
+            if not waits.done():
+                waits.cancel()
+        return waits.result() if waits.done() and not waits.cancelled() else None
+
+    async def _begin(self, session_id: str, call: ToolCall) -> Event | None:
         """Those who draw on the same limited budgets begin in the order in which they came.
 
-        What is set aside for a call under way may come back, and is waited for.
+        What is set aside for a call under way may come back, and is waited for. None if it is over already.
         """
         session = (await self.positions.existing(session_id)).session
+        if not session.substrate.calls[call.call_id].is_under_way:
+            return None
         if (root := limited_root(session.substrate, call)) is None:
             return (await self.submit(session_id, StartCall(call_id=call.call_id), EXECUTOR)).event
         async with self.turns.of(f"{session_id}/{root}"):
@@ -160,7 +218,7 @@ class ToolCalls(Struct, frozen=True):
         named = self.in_force.policy.tools.get(tool.tool_id)
         return tool.definition if named is None else tightened(tool.definition, named)
 
-    async def _run(self, call: ToolCall) -> RecordOutcome:
+    async def _run(self, call: ToolCall, told: "asyncio.Future[None]") -> RecordOutcome:
         tool = self.registry.get(call.tool_id)
         if tool is None or tool.definition_hash != call.definition_hash:
             return _error(call, "the tool has changed or is gone")
@@ -170,12 +228,12 @@ class ToolCalls(Struct, frozen=True):
         own = msgspec.structs.replace(call, args=msgspec.json.decode(canonical(call.args)))
         running = asyncio.ensure_future(_execute(tool, own))
         limit = time_limit(tool.definition, self.in_force.policy)
-        done, _ = await asyncio.wait((running,), timeout=limit / 1000)
-        if not done:
+        await asyncio.wait((running, told), timeout=limit / 1000, return_when=FIRST_COMPLETED)
+        if not running.done():
             # Asked to stop, but not waited for: some do not listen.
             running.cancel()
             running.add_done_callback(_forget)
-            text = f"no answer within {limit} ms"
+            text = INTERRUPTED if told.done() else f"no answer within {limit} ms"
             return RecordOutcome(call_id=call.call_id, status="unknown", error=text)
         if running.cancelled():
             return _error(call, "it was cancelled")
@@ -193,6 +251,13 @@ def call_id_of(result: CandidateResult) -> str | None:
     """The call that a result stands for: its own, or the earlier one that it starts, stops or repeats."""
     own = result.call or result.started or result.stopped
     return own.call_id if own else result.repeats
+
+
+def _stopped_by(event: Interrupted, call_id: str) -> CallStopped | None:
+    """A call that an interrupt kept from beginning, as it is told to who proposed it."""
+    found = (one for one in event.stopped if one.call_id == call_id)
+    result = denied([reason_of(event.interruption)])
+    return next((CallStopped(call=one, result=result) for one in found), None)
 
 
 async def _execute(tool: Tool, call: ToolCall) -> RecordOutcome:

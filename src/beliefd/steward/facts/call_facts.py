@@ -67,12 +67,13 @@ def proposal_findings(
     tools: Tools,
 ) -> ProposalFindings:
     return ProposalFindings(
+        relapses=True,
         calls=tuple(
             call_finding(session, candidate, proofs[index] if index < len(proofs) else None, policy, tools)
             if isinstance(candidate, CallCandidate)
             else None
             for index, candidate in enumerate(candidates)
-        )
+        ),
     )
 
 
@@ -82,7 +83,7 @@ def confirmed_finding(
     """For a call that a person confirms: its token was checked when it was proposed."""
     finding = call_finding(session, candidate, None, policy, tools)
     return ProposalFindings(
-        calls=(replace(finding, capability_id=candidate.capability_id, token_problem=None),)
+        relapses=True, calls=(replace(finding, capability_id=candidate.capability_id, token_problem=None),)
     )
 
 
@@ -95,7 +96,7 @@ def start_findings(
     finding = _known_tool(candidate, policy, tools)
     caller = standings.get(call.agent_id, UNSET)
     known = replace(finding, capability_id=call.capability_id)
-    return StartFindings(call=known, caller=caller, takes_rest=True)
+    return StartFindings(call=known, caller=caller, takes_rest=True, relapses=True)
 
 
 def call_finding(
@@ -118,14 +119,17 @@ def _known_tool(candidate: CallCandidate, policy: Policy, tools: Tools) -> CallF
     if named is not None and not definition.is_run_by_caller:
         definition = tightened(definition, named)
         errors += _policy_errors(named, candidate.args)
+    hosts = hosts_of(definition, candidate.args)
     return CallFinding(
         definition=replace(definition, schema={}, description="", timeout_ms=time_limit(definition, policy)),
         definition_hash=tool.definition_hash,
         argument_errors=errors,
         files=files_of(definition, candidate.args),
-        hosts=hosts_of(definition, candidate.args),
+        hosts=hosts,
         tier=tool.definition.tier,
         begins=True,
+        # INVARIANT: that nobody says it reaches the network is no word that it does not.
+        network=definition.network is not False or bool(hosts),
     )
 
 

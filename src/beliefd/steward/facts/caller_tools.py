@@ -45,7 +45,7 @@ Offered = Mapping[tuple[str, str], CallerTool | None]
 """By catalogue and name, the tool that is pinned there; None if there is none that can be called."""
 
 
-class _Declared:
+class DeclaredTools:
     """The tools of one policy, worked out when first asked for."""
 
     def __init__(self, policy: Policy) -> None:
@@ -81,12 +81,12 @@ def _look_of(name: str) -> str | None:
     return None if folded is None else "".join(folded.split())
 
 
-_last: _Declared | None = None
+_last: DeclaredTools | None = None
 
 
 def declared_tool(tool_id: str, policy: Policy, registry: Registry) -> CallerTool | None:
     """The tool of this name that policy says its caller runs. One that is registered here never is."""
     global _last  # noqa: PLW0603 - one policy is in force at a time; another one is worked out anew
     if _last is None or _last.policy is not policy:
-        _last = _Declared(policy)
+        _last = DeclaredTools(policy)
     return _last.get(tool_id, registry)

@@ -3,11 +3,11 @@
 from collections.abc import Awaitable, Callable, Iterable
 from typing import Final
 
-from msgspec import UNSET
+from msgspec import UNSET, UnsetType
 from msgspec.structs import replace
 
 from beliefd.kernel.catalogues.rules import annotated_tier
-from beliefd.kernel.catalogues.state import CATALOGUE, Catalogue, Pinned
+from beliefd.kernel.catalogues.state import CATALOGUE, Catalogue, OfferedTool, Pinned
 from beliefd.kernel.policy import Policy
 from beliefd.kernel.state import Session
 from beliefd.kernel.substrate.proposals import CallCandidate, Candidate
@@ -44,7 +44,16 @@ def offered_definition(pin: Pinned, policy: Policy) -> ToolDefinition:
         mutates=definition.mutates or tool.hints("readOnlyHint") is not True,
         timeout_ms=TIMEOUT_MS if named is None else named.timeout_ms,
         executor="caller",
+        network=_reaches(tool, definition),
     )
+
+
+def _reaches(tool: OfferedTool, definition: ToolDefinition) -> bool | UnsetType:
+    """A server of tools may say that one stays away from the network, unless policy knows better."""
+    hint = tool.hints("openWorldHint")
+    if definition.network is True or hint is True:
+        return True
+    return definition.network if hint is None else hint
 
 
 class Catalogues:

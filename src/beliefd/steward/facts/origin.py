@@ -18,7 +18,7 @@ from beliefd.kernel.errors import BeliefdError
 from beliefd.kernel.origin import CallFacts, ContextItem, ToolInfo
 from beliefd.kernel.origin import Session as Index
 from beliefd.kernel.origin.index import wanted
-from beliefd.kernel.origin.memory import leaves
+from beliefd.kernel.origin.naming import leaves
 from beliefd.kernel.policy import Policy
 from beliefd.kernel.state import Session
 from beliefd.kernel.substrate.commands import Propose
@@ -105,8 +105,9 @@ class Known(Struct):
         tool, shell = tools.get(name, asked.upstream), asked.finding.shell
         if shell is not UNSET:
             # A shell is as dangerous as what it is told to do.
-            harmless = ("reads", "project") if self.policy.project == "free" else ("reads",)
-            tool = replace(tool, tier="read" if shell.reach in harmless else "write", examined=True)
+            tool = replace(
+                tool, tier="read" if shell.reach in self.policy.harmless else "write", examined=True
+            )
         return index.facts(tool, asked.args, tools.by_name)
 
     def goes_on_to(self, context: Context, policy: ContextPolicy) -> bool:

@@ -51,7 +51,7 @@ def shell_finding(finding: CallFinding, args: dict[str, Any], workspace: Workspa
     definition = finding.definition
     if definition is None:
         return finding
-    told = _shell_facts(definition, args, workspace)
+    told = shell_facts(definition, args, workspace)
     return finding if told is None else replace(finding, shell=told)
 
 
@@ -62,7 +62,7 @@ def _trusted(provenance: Provenance | UnsetType, who: Principal, policy: Policy)
     return provenance.workspace if policy.context.may_tell(who) else None
 
 
-def _shell_facts(
+def shell_facts(
     definition: ToolDefinition, args: dict[str, Any], workspace: Workspace | None
 ) -> ShellFacts | None:
     cwd, roots = (None, ()) if workspace is None else (workspace.cwd, workspace.roots)

@@ -54,6 +54,7 @@ from beliefd.steward.effects.tools import ToolCalls
 from beliefd.steward.entries import entry_of
 from beliefd.steward.environment import Environment
 from beliefd.steward.facts.finder import FactFinder
+from beliefd.steward.facts.in_force import with_in_force
 from beliefd.steward.failures import not_found
 from beliefd.steward.feeds import Feeds
 from beliefd.steward.handlers.claims import snake_body
@@ -279,13 +280,14 @@ class ApprovalHandlers(Struct, frozen=True):
         if approval.status != "pending" or session.beliefs.terminated:
             return Outlook(approval.rule.required, required_approvals(approval.rule), approval.approvals)
         policy = self.in_force.policy
+        found = await self.finder.outlook_findings(session, approval, policy, fresh)
         facts = Facts(
             now=self.environment.now(),
             event_id=approval.event_id,
             principal=approval.proposer,
             policy=policy,
             policy_hash=self.in_force.hash,
-            findings=await self.finder.outlook_findings(session, approval, policy, fresh),
+            findings=with_in_force(found, self.in_force),
         )
         return outlook(session, approval, facts)
 

@@ -1,6 +1,7 @@
 """Operations that are one command to one session: what they submit, and what their outcome is answered with.
 
-A transport that can wait for an outcome itself needs no task to carry such an operation out.
+A transport that can wait for an outcome itself needs no task to carry such an operation out. A few others
+need one, but wait for nothing but the steward and the store either.
 """
 
 import asyncio
@@ -12,6 +13,7 @@ from msgspec import Struct
 
 from beliefd.protocol.claims import ClaimRows
 from beliefd.protocol.operation import Answer
+from beliefd.protocol.substrate import SubstrateRows
 from beliefd.steward.call import Call
 from beliefd.steward.handlers.beliefs import VERBS, answer_to, submit_verb
 from beliefd.steward.handlers.claims import judgement_of, submit_bundle
@@ -31,3 +33,5 @@ SHORT_WAYS: Final = {
     ClaimRows.submit_claims.name: ShortWay(submit_bundle, judgement_of),
 }
 """By the name of their operation."""
+HANDLED: Final = {SubstrateRows.propose.name: b'"caller"', SubstrateRows.report_outcome.name: b""}
+"""By name, those that a task carries out, and what stands in the body of a call that waits for no tool."""

@@ -8,6 +8,7 @@ import msgspec
 from msgspec import UNSET, Struct
 from msgspec.structs import replace
 
+from beliefd.kernel.adopted import Adopted
 from beliefd.kernel.approvals.resting import doubt_about
 from beliefd.kernel.errors import Code, invalid
 from beliefd.kernel.policy import Policy, recorded
@@ -26,6 +27,8 @@ from beliefd.kernel.substrate.events import (
 from beliefd.kernel.substrate.issuing import rules_for, still_held
 from beliefd.kernel.substrate.memory import unconfirmed_here
 from beliefd.kernel.substrate.memory_entry import MemoryEntry
+from beliefd.kernel.substrate.modes import mode_at
+from beliefd.kernel.substrate.policy_keys import POLICY, policy_keys
 from beliefd.kernel.substrate.proposals import CallCandidate, Candidate
 from beliefd.kernel.substrate.reserving import left_of
 from beliefd.kernel.substrate.state import GENESIS_SNAPSHOT, MemoryState, ToolCall
@@ -76,19 +79,29 @@ class StateHandlers(Struct, frozen=True):
     store: Store
     positions: Positions
     in_force: PolicyInForce
+    environment: Environment
 
     async def show_state(self, call: Call) -> StateAnswer:
         position = await self.positions.existing(call.session_id)
-        policy, policy_hash = self.in_force.policy, self.in_force.hash
+        policy, policy_hash, origin = self.in_force.policy, self.in_force.hash, self.in_force.origin
+        adopted = Adopted(by=origin.adopted_by, at=origin.adopted_at)
+        mode = mode_at(as_it_counts(position.session, position.due), policy, self.environment.now())
         if (at := call.query["at"]) is not None and at != position.session.substrate.state_snapshot_id:
             position = await self._at_snapshot(position, at)
             policy, policy_hash = await self._policy_at(position)
+            # Who had adopted it by then stands in the server's own ledger, and in events that asked for it.
+            adopted, mode = Adopted(), position.session.substrate.mode
+        held = position.session.substrate
+        known = policy_keys(policy, policy_hash, mode, adopted)
+        virtual = {f"{POLICY}.{name}": value for name, value in known.items()}
         return view_of(
             StateAnswer,
-            position.session.substrate,
-            f_sparse={**policy.constraints, **dict(position.session.substrate.symbolic_state)},
+            held,
+            f_sparse={**policy.constraints, **(policy.rules or {}), **virtual, **dict(held.symbolic_state)},
+            mode=mode,
             seq=position.head.seq,
             policy_hash=policy_hash,
+            derived=dict(held.derived),
             **await made_by(self.store, position.session),
         )
 
@@ -175,6 +188,7 @@ def read_proposal(body: Any, signer: Signer | None) -> tuple[Propose, tuple[Proo
         candidates=tuple(candidates),
         state_snapshot_id=asked.state_snapshot_id,
         execute="caller" if asked.execute == "caller" else UNSET,
+        qos=UNSET if asked.qos == "interactive" else asked.qos,
     )
     return command, tuple(proofs)
 

@@ -17,6 +17,7 @@ from beliefd.kernel.experiments.events import RunRecorded, RunStarted
 from beliefd.kernel.experiments.state import Run
 from beliefd.kernel.intents.events import IntentStaged
 from beliefd.kernel.parts import Growing
+from beliefd.kernel.scheduling.events import Interrupted
 from beliefd.kernel.state import Session
 from beliefd.kernel.substrate.events import Arbitrated, CallStarted, CallStopped, OutcomeRecorded
 from beliefd.kernel.substrate.state import ToolCall
@@ -36,6 +37,7 @@ TOUCHING: Final = frozenset(
         RunRecorded,
         IntentStaged,
         ToolsPinned,
+        Interrupted,
     }
 )
 RUNNING: Final = "running"
@@ -53,6 +55,8 @@ def inbox_rows(event: Event, session: Session) -> list[InboxRow]:
         rows.append(_run_row(session, event.run))
     if isinstance(event, CallStarted | CallStopped | OutcomeRecorded):
         rows.append(_call_row(session, event.call))
+    if isinstance(event, Interrupted):
+        rows += [_call_row(session, call) for call in event.stopped]
     touched_calls = (
         call for result in results_of(event) for call in (result.call, result.started, result.stopped)
     )

@@ -32,6 +32,7 @@ from beliefd.ledger.replay import Position
 from beliefd.ledger.state_hash import state_hash_due
 from beliefd.steward.environment import Environment
 from beliefd.steward.facts.finder import Attachments, FactFinder, is_examined
+from beliefd.steward.facts.in_force import with_in_force
 from beliefd.steward.facts.resting import content_looked_at
 from beliefd.steward.facts.threats import is_long
 from beliefd.steward.offload import HEAVY_BYTES, HEAVY_ITEMS, in_pool, offload
@@ -265,7 +266,7 @@ class Turn:
             principal=principal,
             policy=in_force.policy,
             policy_hash=in_force.hash,
-            findings=findings,
+            findings=with_in_force(findings, in_force),
             notes=notes,
         )
         self.policies[facts.policy_hash] = facts.policy

@@ -1,7 +1,6 @@
 """A SQLite file as the parts of the store use it: short reads here, rare writes beside the ledger."""
 
 import asyncio
-import contextlib
 import json
 import sqlite3
 import threading
@@ -35,6 +34,8 @@ class SqliteDatabase(Database):
         self._path = path
         self._reader = connect(path)
         self._reading = threading.Lock()
+        self._beside: sqlite3.Connection | None = None
+        self._writing = threading.Lock()
         self._files = OpenedFiles(path)
 
     async def _all(self, statement: str, *values: object) -> list[tuple[Any, ...]]:
@@ -62,13 +63,34 @@ class SqliteDatabase(Database):
             return json.dumps(list(texts))
 
     def _alone(self, work: Callable[[sqlite3.Connection], T]) -> T:
-        """A rare write outside the ledger, on a connection of its own."""
-        self._files.check()
-        try:
-            with contextlib.closing(connect(self._path)) as connection:
-                return work(connection)
-        except sqlite3.Error as error:
-            raise StorageUnavailable(words(error)) from None
+        """A write outside the ledger, on a connection of its own.
+
+        It is kept: opening one takes a millisecond, and closing one may move the whole log into the file.
+        """
+        with self._writing:
+            self._files.check()
+            try:
+                if self._beside is None:
+                    self._beside = connect(self._path)
+                outcome = work(self._beside)
+                if self._beside.in_transaction:  # whoever found nothing to write has not committed
+                    self._beside.execute("ROLLBACK")
+                return outcome
+            except BaseException as error:
+                self._end_beside()
+                if isinstance(error, sqlite3.Error):
+                    raise StorageUnavailable(words(error)) from None
+                raise
+
+    def _end_beside(self) -> None:
+        """INVARIANT: what was begun and not committed is not there: it ends with its connection."""
+        connection, self._beside = self._beside, None
+        if connection is not None:
+            connection.close()
+
+    def _close_beside(self) -> None:
+        with self._writing:
+            self._end_beside()
 
 
 def _rows(

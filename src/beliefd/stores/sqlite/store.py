@@ -222,4 +222,5 @@ class SqliteStore(SqliteProjections, Ledgers, Graph, Inbox, Content, Settings):
         await asyncio.to_thread(self._writer.join)
         self._writer_connection.close()
         self._reader.close()
+        await asyncio.to_thread(self._close_beside)
         await asyncio.to_thread(self._bulk.close)

@@ -1,0 +1,98 @@
+"""Backtests at the command line: sessions of a server or store, exported ledgers, runs of other systems."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from beliefd.cli.ledgers import counting, reading
+from beliefd.cli.output import Exit, Reply, complain, print_json, show
+from beliefd.cli.target import Target
+from beliefd.cli.views.backtesting import tallied
+from beliefd.documents import read_document
+from beliefd.kernel.errors import BeliefdError, Code, invalid
+from beliefd.kernel.policy import Policy
+from beliefd.ledger.transfer import BadExport
+from beliefd.policy.backtesting.files import format_of, lines_of, steps_of
+from beliefd.policy.backtesting.names import AUTO, LEDGER
+from beliefd.policy.files import load_policy
+from beliefd.policy.presets import preset
+from beliefd.protocol.backtesting import Backtest, Reached
+from beliefd.steward.backtesting.exports import decide_exports
+from beliefd.steward.backtesting.ledgers import Trial
+from beliefd.steward.backtesting.run_tally import Tallies
+from beliefd.steward.backtesting.runs import CallVerdict, RunsTrial
+from beliefd.steward.backtesting.tally import Tally
+
+AT_ONCE = 20_000
+"""Decisions per question to a server: between them the number of those that are done is shown."""
+
+
+def backtest_sessions(target: Target, policy_file: Path, sessions: Sequence[str] | None) -> Exit:
+    """The ledgers of these sessions, or of all: asked for in parts, told as one answer."""
+    policy, tally = load_policy(policy_file), Tally()
+    with target.calls() as calls, counting("deciding again") as report:
+        after: Reached | None = None
+        while True:
+            answer = calls.backtest_policy(policy, sessions, limit=AT_ONCE, after=after)
+            tally.add(answer)
+            report(tally.decisions)
+            if (after := answer.next) is None:
+                break
+    return _ended(tally.answer(answer.policy_hash), target.as_json)
+
+
+def backtest_file(
+    path: Path, *, policy_file: Path | None, form: str, state_file: Path | None, as_json: bool
+) -> Exit:
+    policy = preset("guard") if policy_file is None else load_policy(policy_file)
+    try:
+        size = path.stat().st_size
+        found = format_of(path) if form == AUTO else form
+        if found == LEDGER:
+            return _ended(_exported(path, policy, size), as_json)
+        return _runs(path, found, policy, _state(state_file), as_json, size)
+    except OSError as error:
+        raise invalid(f"cannot read `{path}`: {error.strerror}", "FILE") from None
+
+
+def _exported(path: Path, policy: Policy, size: int) -> Backtest:
+    trial, tally = Trial(policy), Tally()
+    try:
+        with reading("deciding again", size) as report:
+            decide_exports(lines_of(path, report), trial, tally)
+    except BadExport as error:
+        raise BeliefdError(Code.INVALID_REQUEST, str(error), {"path": f"line {error.line}"}) from None
+    return tally.answer(trial.name)
+
+
+def _ended(answer: Backtest, as_json: bool) -> Exit:
+    show(answer, as_json)
+    return Exit.LEDGER_BROKEN if answer.broken else Exit.ALLOWED
+
+
+def _state(path: Path | None) -> dict[str, Any] | None:
+    if path is None:
+        return None
+    state = read_document(path)
+    if not isinstance(state, dict):
+        raise invalid(f"`{path}` needs an object of keys and their values", "--state")
+    return state
+
+
+def _runs(
+    path: Path, form: str, policy: Policy, state: dict[str, Any] | None, as_json: bool, size: int
+) -> Exit:
+    tallies = Tallies()
+    with reading("judging runs", size) as report:
+        for item in RunsTrial(policy, state).verdicts(steps_of(path, form, report)):
+            tallies.take(item)
+            if as_json and isinstance(item, CallVerdict):
+                print_json(item)
+    tallies.end()
+    if not as_json:
+        show(Reply(tallies, tallied(tallies)), as_json)
+    for one in tallies.damaged:
+        complain(f"`{path.name}` line {one.line} cannot be read: {one.why}")
+    if more := tallies.n_damaged - len(tallies.damaged):
+        complain(f"and {more} more lines")
+    return Exit.BAD_INPUT if tallies.n_damaged else Exit.ALLOWED

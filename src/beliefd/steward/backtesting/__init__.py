@@ -1,0 +1,1 @@
+"""Backtests: what a policy would have decided about what is recorded. Nothing is written."""

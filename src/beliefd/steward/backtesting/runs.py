@@ -1,0 +1,273 @@
+"""What a policy would have said of the calls of recorded runs, each on what was told before it."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, Final, Literal
+
+from msgspec import UNSET, Struct
+from msgspec.structs import replace
+from rpds import HashTrieMap
+
+from beliefd.kernel.context.tools import as_operator_says
+from beliefd.kernel.facts import Facts
+from beliefd.kernel.names import ALL
+from beliefd.kernel.origin import CallFacts, ContextItem, ToolInfo
+from beliefd.kernel.policy import Policy
+from beliefd.kernel.substrate.arbitration import judge
+from beliefd.kernel.substrate.calls import action_of
+from beliefd.kernel.substrate.constraints import Action, Reason
+from beliefd.kernel.substrate.events import CandidateResult
+from beliefd.kernel.substrate.explaining import ANYTHING, EPOCH, NOWHERE
+from beliefd.kernel.substrate.predicates import paths_read
+from beliefd.kernel.substrate.proposals import CallCandidate
+from beliefd.kernel.substrate.rulebook import rulebook
+from beliefd.kernel.substrate.shell import ShellFacts
+from beliefd.kernel.substrate.situation import Situation
+from beliefd.kernel.substrate.state import NORMAL_MODE, Substrate
+from beliefd.kernel.substrate.symbolic_state import SymbolicState
+from beliefd.kernel.substrate.tools import CallFinding, ToolDefinition
+from beliefd.kernel.values import Principal, Role
+from beliefd.ledger.chain import policy_hash
+from beliefd.policy.backtesting.steps import Began, Called, Damaged, Missing, Step
+from beliefd.policy.backtesting.unknowns import Undecided, Unknown, settled, undecided
+from beliefd.policy.lexicons import shipped_lexicon
+from beliefd.steward.backtesting.remembering import Remembered, session_of
+from beliefd.steward.facts.caller_tools import CallerTool, DeclaredTools, caller_tool
+from beliefd.steward.facts.shells import shell_facts
+from beliefd.tools.registry import Registry
+
+Verdict = Literal["allow", "ask", "deny", "undecidable"]
+NO_STATE: Final = "the trace does not carry the symbolic state; give one with `--state`"
+NO_CALLER: Final = "the trace does not say who called"
+NOT_CARRIED: Final = {f"call.{name}": NO_CALLER for name in ("agent_id", "role", "agent_tier", "mode")}
+NO_TOOL: Final = "the policy declares no such tool: what it does is not known"
+UNDECLARED: Final = ToolDefinition(executor="caller")
+UNDECIDABLE: Final = "UNDECIDABLE"
+MOST_TOOLS: Final = 10_000
+
+
+class Why(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A reason: the constraint that speaks against a call, or what is not known."""
+
+    code: str
+    text: str
+    constraint: str | None = None
+
+
+class CallVerdict(Struct, frozen=True, kw_only=True):
+    """What would have become of one call. The first reason is the one that decides."""
+
+    run: str
+    call_id: str
+    tool: str
+    verdict: Verdict
+    reasons: list[Why]
+
+
+class RunsTrial:
+    """Judges calls of recorded runs. INVARIANT: what arbitrates proposals judges here.
+
+    Open loop: the recorded model does not react. What was refused did not happen, so what the record says of
+    it counts as a text from anywhere.
+    """
+
+    def __init__(self, policy: Policy, state: Mapping[str, Any] | None = None) -> None:
+        self.policy, self.name = policy, policy_hash(policy)
+        self.rules = rulebook(policy, self.name)
+        self._by_key = {one.key: one for one in self.rules.constraints}
+        self._tools = DeclaredTools(policy)
+        self._registry = Registry()
+        self._remembered = Remembered()
+        self._findings: dict[str, tuple[CallFinding, CallerTool | None]] = {}
+        self._watched: dict[tuple[str, tuple[str, ...]], bool] = {}
+        self._state = SymbolicState(state or {})
+        self._unknown = Unknown(paths=NOT_CARRIED, state="" if state is not None else NO_STATE)
+        held = HashTrieMap({ANYTHING.capability_id: ANYTHING})
+        substrate = Substrate(symbolic_state=self._state, capabilities=held)
+        facts = Facts(
+            now=EPOCH,
+            event_id=NOWHERE.session_id,
+            principal=Principal(id=ANYTHING.agent_id, role=Role.AGENT, tier="PRIVILEGE"),
+            policy=policy,
+            policy_hash=self.name,
+        )
+        self.situation = Situation(replace(NOWHERE, substrate=substrate), facts, NORMAL_MODE)
+
+    def verdicts(self, steps: Iterable[Step]) -> Iterator[Began | CallVerdict | Damaged]:
+        run = _Run(self.policy, Began("run"), self._remembered)
+        for step in steps:
+            if isinstance(step, Called):
+                yield self._judged(run, step)
+            elif isinstance(step, ContextItem):
+                run.tell(step)
+            elif isinstance(step, Missing):
+                run.missing = run.missing or step.why
+            else:
+                run = _Run(self.policy, step, self._remembered) if isinstance(step, Began) else run
+                yield step
+
+    def result(self, call: Called, facts: CallFacts) -> CandidateResult:
+        """What arbitration says of a call of which these facts are known."""
+        finding, _ = self._finding(call.tool_id)
+        return judge(self.situation, _candidate(call), replace(finding, origin=facts), 0)
+
+    def _judged(self, run: "_Run", call: Called) -> CallVerdict:
+        finding, tool = self._finding(call.tool_id)
+        unknown = self._unknown
+        paths: dict[str, str] = {}
+        if tool is None:
+            paths |= {"call.tier": NO_TOOL, "call.mutates": NO_TOOL}
+        elif tool.definition.schema and not call.problem:
+            finding = replace(finding, argument_errors=tool.argument_errors(call.args))
+        facts: CallFacts | None = None
+        if self.policy.context is not UNSET:
+            shell = self._shell(finding, call)
+            facts = run.facts(call, shell)
+            finding = replace(finding, origin=facts, shell=UNSET if shell is None else shell)
+            if run.missing:
+                paths["fact.call"] = run.missing
+        if call.problem:
+            paths |= {"call.args": call.problem, "fact.call": call.problem}
+        if paths:
+            unknown = replace(unknown, paths={**unknown.paths, **paths})
+        verdict, reasons = self._verdict(call, finding, unknown, tool is None)
+        if facts is not None:
+            run.learn(call.call_id, facts, verdict)
+        return CallVerdict(
+            run=run.name, call_id=call.call_id, tool=call.tool_id, verdict=verdict, reasons=reasons
+        )
+
+    def _finding(self, tool_id: str) -> tuple[CallFinding, CallerTool | None]:
+        """What is declared about a tool; the same for all of its calls."""
+        found = self._findings.get(tool_id)
+        if found is None:
+            tool = self._tools.get(tool_id, self._registry) or self._run_by_server(tool_id)
+            definition = UNDECLARED if tool is None else replace(tool.definition, schema={}, description="")
+            found = (
+                CallFinding(
+                    definition=definition, capability_id=ANYTHING.capability_id, tier=definition.tier
+                ),
+                tool,
+            )
+            if len(self._findings) >= MOST_TOOLS:
+                self._findings.clear()
+            self._findings[tool_id] = found
+        return found
+
+    def _run_by_server(self, tool_id: str) -> CallerTool | None:
+        definition = self.policy.tools.get(tool_id) if tool_id != ALL else None
+        return None if definition is None else caller_tool(tool_id, definition)
+
+    def _shell(self, finding: CallFinding, call: Called) -> ShellFacts | None:
+        return (
+            None if finding.definition is None else shell_facts(finding.definition, call.args, call.workspace)
+        )
+
+    def _verdict(
+        self, call: Called, finding: CallFinding, unknown: Unknown, no_tool: bool
+    ) -> tuple[Verdict, list[Why]]:
+        candidate = _candidate(call)
+        result = judge(self.situation, candidate, finding, 0)
+        open_ = self._open(candidate, finding, unknown)
+        if no_tool:
+            open_.append(Undecided("", NO_TOOL))
+        if not settled(result, open_, self._by_key):
+            return "undecidable", [
+                Why(code=UNDECIDABLE, text=one.why, constraint=one.constraint or None) for one in open_
+            ]
+        return verdict_of(result), [why(one) for one in result.reasons]
+
+    def _open(self, candidate: CallCandidate, finding: CallFinding, unknown: Unknown) -> list[Undecided]:
+        if not self._reads(candidate.tool_id, finding, unknown):
+            return []
+        action = action_of(self.situation, candidate, finding, finding.definition or UNDECLARED)
+        return undecided(self.rules, action, self._state, unknown)
+
+    def _reads(self, tool_id: str, finding: CallFinding, unknown: Unknown) -> bool:
+        """Does any constraint about the tool look at what is not known? Found out once per tool and gap."""
+        key = tool_id, (*unknown.paths,)
+        found = self._watched.get(key)
+        if found is None:
+            definition = finding.definition or UNDECLARED
+            action = Action(tool_id, definition.capabilities)
+            found = any(
+                unknown.why(path)
+                for one in self.rules.constraints
+                if one.when is not None and one.names(action)
+                for path in paths_read(one.when)
+            )
+            if len(self._watched) >= MOST_TOOLS:
+                self._watched.clear()
+            self._watched[key] = found
+        return found
+
+
+class _Run:
+    """What is known of a run so far: the index of what was told, where policy asks for that."""
+
+    def __init__(self, policy: Policy, began: Began, remembered: Remembered) -> None:
+        self.name = began.run
+        self.missing = ""
+        self._context = policy.context
+        self._named = policy.tools
+        if self._context is UNSET:
+            return
+        self._index = session_of(shipped_lexicon(self._context.lexicon), remembered)
+        self._refused: set[str] = set()
+        self._tools: dict[str, ToolInfo] = {}
+        for info in began.tools.values():
+            self._known(info.tool_id, info)
+        for address in self._context.own_addresses:
+            self._index.tell(ContextItem(kind="own_address", text=address))
+
+    def _known(self, tool_id: str, info: ToolInfo | None = None) -> ToolInfo:
+        """What the trace says of a tool, and what the operator does, which counts more."""
+        found = self._tools.get(tool_id)
+        if found is None or info is not None:
+            found = info or ToolInfo(tool_id=tool_id)
+            named = self._named.get(tool_id)
+            if named is not None and (named.tier != "READ_ONLY" or named.mutates):
+                found = replace(found, tier="write")
+            elif self._context is not UNSET:
+                found = as_operator_says(found, self._context)
+            self._tools[tool_id] = found
+        return found
+
+    def tell(self, item: ContextItem) -> None:
+        if self._context is UNSET:
+            return
+        # What was refused did not happen: what the record says of it is a text.
+        told = replace(item, error=True) if item.call_id in self._refused else item
+        self._index.tell(told, self._known(item.tool_id) if item.tool_id else None)
+
+    def facts(self, call: Called, shell: ShellFacts | None) -> CallFacts:
+        tool = self._known(call.tool_id)
+        if shell is not None and self._context is not UNSET:
+            harmless = self._context.harmless
+            tool = replace(tool, tier="read" if shell.reach in harmless else "write", examined=True)
+        return self._index.facts(tool, call.args, self._tools)
+
+    def learn(self, call_id: str, facts: CallFacts, verdict: Verdict) -> None:
+        if verdict == "allow":
+            self._index.allowed(facts)
+        else:
+            self._index.refused(facts)
+            self._refused.add(call_id)
+
+
+def _candidate(call: Called) -> CallCandidate:
+    return CallCandidate(
+        tool_id=call.tool_id,
+        args=call.args,
+        capability_id=ANYTHING.capability_id,
+        idempotency_key=call.call_id,
+    )
+
+
+def verdict_of(result: CandidateResult) -> Verdict:
+    if result.verdict == "allow":
+        return "allow"
+    return "ask" if result.on_fail == "ask" else "deny"
+
+
+def why(reason: Reason) -> Why:
+    return Why(code=reason.code, text=reason.words, constraint=reason.constraint)

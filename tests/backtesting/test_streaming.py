@@ -1,0 +1,118 @@
+"""A long trace is read line by line: what is held does not grow with the number of its runs."""
+
+import gc
+import gzip
+import tracemalloc
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from beliefd.kernel.errors import BeliefdError
+from beliefd.kernel.origin import ContextItem, Session, ToolInfo
+from beliefd.kernel.policy import Policy
+from beliefd.policy.backtesting import files
+from beliefd.policy.backtesting.files import lines_of, steps_of
+from beliefd.policy.chat_runs import read_runs
+from beliefd.policy.lexicons import shipped_lexicon
+from beliefd.policy.presets import preset
+from beliefd.steward.backtesting.remembering import Remembered, session_of
+from beliefd.steward.backtesting.run_tally import Tallies
+from beliefd.steward.backtesting.runs import RunsTrial
+from tests.backtesting.support import FORMS, Chat, damaged, rules, verdicts, written
+from tests.backtesting.test_formats import mailed
+
+ROOT = Path(__file__).parents[2]
+
+
+def many(form: Any, runs: int) -> Iterator[Any]:
+    for number in range(runs):
+        for line in mailed(form).lines:
+            if form.name == "otlp":
+                for span in line["resourceSpans"][0]["scopeSpans"][0]["spans"]:
+                    span["traceId"] = f"r{number}"
+            elif form.name == "claude":
+                line["sessionId"] = f"r{number}"
+            elif form.name == "codex" and line["type"] == "session_meta":
+                line["payload"]["id"] = f"r{number}"
+            elif form.name == "openai-chat":
+                line["id"] = f"r{number}"
+            yield line
+
+
+def held(path: Path, form: str, by: Policy) -> tuple[int, Tallies]:
+    """The most that was held at once while a file was judged, but for garbage."""
+    tallies = Tallies()
+    tracemalloc.start()
+    for number, item in enumerate(RunsTrial(by).verdicts(steps_of(path, form))):
+        tallies.take(item)
+        if number % 60 == 0:
+            gc.collect()
+    tallies.end()
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    return most, tallies
+
+
+@pytest.mark.parametrize("by", [rules(), preset("guard")], ids=["plain", "origin"])
+@pytest.mark.parametrize("form", FORMS)
+def test_ten_times_the_runs_take_no_more_memory(form: Any, by: Policy, tmp_path: Path) -> None:
+    few = written(tmp_path / "few.jsonl", list(many(form, 30)))
+    lots = written(tmp_path / "lots.jsonl", list(many(form, 300)))
+    held(few, form.name, by)  # what is kept for ever is there now
+    small, first = held(few, form.name, by)
+    large, second = held(lots, form.name, by)
+    assert (first.by_kind["run"].runs, second.by_kind["run"].runs) == (30, 300)
+    assert second.calls == 10 * first.calls == 900
+    # Of traces that were read the last names are kept, so many and no more.
+    assert large < 1.5 * small + 60_000, (small, large)
+
+
+def test_a_line_that_is_too_long_is_named_and_not_held(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(files, "MAX_LINE", 4_000)
+    run = mailed(Chat)
+    run.messages.append({"role": "user", "content": "x" * 50_000})
+    path = written(tmp_path / "run.jsonl", [*mailed(Chat).lines, *run.lines, *mailed(Chat).lines])
+    assert [(one.line, one.why) for one in damaged(path, "openai-chat")] == [(2, "it is too long")]
+    assert len(verdicts(path, "openai-chat", rules())) == 6
+
+
+def test_a_packed_file_that_was_cut_off_says_so(tmp_path: Path) -> None:
+    whole = written(tmp_path / "run.jsonl", list(many(Chat, 50))).read_bytes()
+    path = tmp_path / "run.jsonl.gz"
+    path.write_bytes(gzip.compress(whole)[:-200])
+    with pytest.raises(BeliefdError, match="ends within line"):
+        list(steps_of(path, "openai-chat"))
+    path.write_bytes(whole)
+    with pytest.raises(BeliefdError, match="ends within line 1"):
+        list(steps_of(path, "openai-chat"))
+
+
+def test_progress_is_told_in_bytes_of_the_file(tmp_path: Path) -> None:
+    path = written(tmp_path / "run.jsonl", list(many(Chat, 20)))
+    told: list[int] = []
+    assert len(list(lines_of(path, told.append))) == 20
+    assert told == sorted(told)
+    assert told[-1] == path.stat().st_size
+
+
+def test_an_index_that_remembers_texts_holds_what_one_holds_that_reads_them() -> None:
+    remembered, lexicon = Remembered(), shipped_lexicon()
+    runs = [run for path in sorted((ROOT / "tests/origin/runs").glob("*.jsonl")) for run in read_runs(path)]
+    for _ in range(2):  # the second time all of them are known
+        for run in runs:
+            plain, held = Session(lexicon), session_of(lexicon, remembered)
+            for step in run.steps:
+                if isinstance(step, ContextItem):
+                    plain.tell(step, run.tools.get(step.tool_id or ""))
+                    held.tell(step, run.tools.get(step.tool_id or ""))
+                else:
+                    tool = run.tools.get(step.tool_id) or ToolInfo(tool_id=step.tool_id)
+                    assert held.facts(tool, step.args, run.tools) == plain.facts(tool, step.args, run.tools)
+            assert (held.heard.tokens, held.heard._first.keys()) == (
+                plain.heard.tokens,
+                plain.heard._first.keys(),
+            )

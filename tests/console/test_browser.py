@@ -1,0 +1,107 @@
+"""A real browser at the real server: what people do, with and without scripts, by mouse and by keys."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import httpx
+import pytest
+from playwright.sync_api import Browser, Page, sync_playwright
+
+from beliefd.kernel.values import Role
+from tests.console.visitor import asked
+from tests.http.conftest import Tokens
+from tests.support.browser import chromium
+from tests.support.server import ServerProcess
+
+Guarded = tuple[ServerProcess, Tokens]
+pytestmark = pytest.mark.slow
+SOON = 60_000
+POLICY = "Content Security Policy"
+
+
+@pytest.fixture(scope="module")
+def browser(guarded: Guarded) -> Iterator[Browser]:
+    """After the server: what makes its tokens cannot run inside the loop that a browser is driven by."""
+    with sync_playwright() as playwright:
+        started = playwright.chromium.launch(executable_path=chromium(), args=["--no-sandbox"])
+        yield started
+        started.close()
+
+
+@contextmanager
+def person(browser: Browser, guarded: Guarded, role: Role = Role.APPROVER, **how: object) -> Iterator[Page]:
+    """Somebody who has signed in; nothing on any page breaks its own rules."""
+    server, tokens = guarded
+    context = browser.new_context(base_url=server.url, **how)  # type: ignore[arg-type]
+    context.set_default_timeout(SOON)
+    page = context.new_page()
+    broken: list[str] = []
+    page.on("console", lambda said: broken.append(said.text) if POLICY in said.text else None)
+    page.on("dialog", lambda dialog: broken.append(dialog.message))
+    page.goto("/inbox")
+    page.fill("#token", tokens[role])
+    page.click("button.primary")
+    page.wait_for_url("**/inbox")
+    yield page
+    assert broken == []
+    context.close()
+
+
+@pytest.mark.parametrize("scripts", [True, False])
+def test_a_person_approves_what_cannot_be_undone(
+    browser: Browser, guarded: Guarded, agent: httpx.Client, scripts: bool
+) -> None:
+    _, approval_id = asked(agent)
+    with person(browser, guarded, java_script_enabled=scripts) as page:
+        page.click(f'a[href="/inbox/{approval_id}"]')
+        page.fill("#typed", "DELETE")
+        page.fill("#reason", "the standby is rebuilt anyway")
+        page.click("button[value=APPROVED]")
+        page.wait_for_selector("text=approved by human://test-approver")
+    assert agent.get(f"/v1/approvals/{approval_id}").json()["status"] == "approved"
+
+
+def test_a_list_that_is_looked_at_changes_by_itself(
+    browser: Browser, guarded: Guarded, agent: httpx.Client
+) -> None:
+    with person(browser, guarded) as page:
+        _, approval_id = asked(agent, "this came while somebody looked")
+        page.wait_for_selector(f'a[href="/inbox/{approval_id}"]')
+
+
+def test_keys_alone_are_enough(browser: Browser, guarded: Guarded, agent: httpx.Client) -> None:
+    _, approval_id = asked(agent, "decided by keys", "MODIFY")
+    with person(browser, guarded) as page:
+        page.goto("/inbox?tier=MODIFY")
+        rows = page.locator("tr[data-row]")
+        for _ in range(rows.count()):
+            page.keyboard.press("j")
+            if page.evaluate("document.activeElement.getAttribute('href')") == f"/inbox/{approval_id}":
+                break
+        page.keyboard.press("Enter")
+        page.wait_for_url(f"**/inbox/{approval_id}")
+        page.keyboard.press("r")
+        page.keyboard.press("Enter")
+        page.wait_for_selector("text=rejected by human://test-approver")
+
+
+def test_a_phone_shows_all_of_a_row(browser: Browser, guarded: Guarded, agent: httpx.Client) -> None:
+    asked(agent)
+    with person(browser, guarded, viewport={"width": 390, "height": 800}) as page:
+        wide = page.evaluate("document.documentElement.scrollWidth")
+        assert wide <= 390
+
+
+def test_two_reviewers_at_once_and_the_second_is_told(
+    browser: Browser, guarded: Guarded, agent: httpx.Client
+) -> None:
+    _, approval_id = asked(agent)
+    with person(browser, guarded) as first, person(browser, guarded, Role.ADMIN) as second:
+        for page in (first, second):
+            page.goto(f"/inbox/{approval_id}")
+        first.click("button[value=REJECTED]")
+        first.wait_for_selector("text=rejected by human://test-approver")
+        second.fill("#typed", "DELETE")
+        second.click("button[value=APPROVED]")
+        second.wait_for_selector("text=Nothing was decided")
+        assert "rejected by human://test-approver" in second.content()

@@ -1,0 +1,59 @@
+"""A person at the console, without a browser: pages are read, and forms sent as browsers send them."""
+
+import re
+from typing import Any
+
+import httpx
+
+from beliefd.testing.world import ONTOLOGY
+from tests.support.server import ServerProcess
+
+OWN = {"Sec-Fetch-Site": "same-origin"}
+LINK = re.compile(r"look and decide at (\S+)")
+STATEMENT = "Delete the slots of <b>standby</b> \u202e<script>alert(1)</script>"
+
+
+class Person:
+    """Signed in, by a token or by the link that the server printed."""
+
+    def __init__(self, server: ServerProcess, token: str | None = None) -> None:
+        self.http = httpx.Client(base_url=server.url, verify=False, timeout=60)
+        if token is None:
+            found = LINK.search(server.output)
+            assert found is not None
+            self.signed_in = self.http.get(found[1])
+        else:
+            self.signed_in = self.http.post("/sign-in", data={"token": token}, headers=OWN)
+
+    def read(self, path: str) -> str:
+        found = self.http.get(path)
+        assert found.status_code == 200, found.text
+        return found.text
+
+    def decide(self, approval_id: str, **fields: str) -> httpx.Response:
+        shown = self.read(f"/inbox/{approval_id}")
+        held = re.search(r'name="content_hash" value="([0-9a-f]+)"', shown)
+        form = {"content_hash": held[1] if held else "", **fields}
+        return self.http.post(f"/inbox/{approval_id}", data=form, headers=OWN)
+
+
+def asked(http: httpx.Client, statement: str = STATEMENT, tier: str = "DELETE") -> tuple[str, str]:
+    """The session and the inbox item of a decision that an agent proposes."""
+    body: dict[str, Any] = {"ontology": _plain(ONTOLOGY), "hypotheses": ["a", "b", "c"]}
+    session_id = http.post("/v1/sessions", json=body).json()["session_id"]
+    claim = {
+        "statement": statement,
+        "claim_type": "DECISION",
+        "uncertainty": {"method": "confidence_score", "value": 0.12},
+        "risk_tier": tier,
+        "if_wrong_cost": "the standby must be <i>rebuilt</i>",
+    }
+    answer = http.post(f"/v1/sessions/{session_id}/claims", json={"claims": [claim]}).json()
+    assert answer["approval_id"], answer
+    return session_id, answer["approval_id"]
+
+
+def _plain(value: object) -> Any:
+    import msgspec
+
+    return msgspec.to_builtins(value)

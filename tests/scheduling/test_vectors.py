@@ -1,0 +1,98 @@
+"""The stories of modes, interrupts, episodes and classes, through library, HTTP and command line."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from beliefd.protocol.operations import BY_NAME
+from beliefd.protocol.scheduling import SchedulingRows
+from tests.cli.runner import beliefd
+from tests.conformance.command_line import COMMANDS, SAYINGS
+from tests.conformance.surfaces import Http, Library, Server
+from tests.conformance.vectors import STEP_MEMBERS, Step, answered, load_all, run
+
+STORIES = load_all("scheduling")
+WORDS = {
+    "show_schedule": ("schedule show", ()),
+    "set_mode": ("schedule mode", ("mode", "reason")),
+    "interrupt": ("schedule interrupt", ("reason",)),
+    "resume": ("schedule resume", ("reason",)),
+}
+READ_BY_THE_SHELL = {"set_mode": "turbo", "propose": "urgent"}
+"""Words that the command line itself refuses, before anything is sent."""
+
+
+class CommandLine:
+    """Each step as a person would type it; policies and proposals are files."""
+
+    def __init__(self, server: Server, directory: Path) -> None:
+        self._server = server
+        self._file = directory / "given.json"
+
+    def call(self, step: Step) -> tuple[int | None, Any]:
+        command, words, options = self._said(step)
+        options += ["--json", "--url", self._server.url, "--token", self._server.token(step)]
+        result = beliefd(*command.split(), *options, "--", *words)
+        if READ_BY_THE_SHELL.get(step.op) in step.args.values():
+            assert result.exit_code == 2
+            return None, {"error": {"code": "INVALID_REQUEST"}}
+        return None, answered(step.op, result.stdout_bytes)
+
+    def _said(self, step: Step) -> tuple[str, list[str], list[str]]:
+        args = dict(step.args)
+        if step.op in COMMANDS:
+            options, words = SAYINGS[step.op](args)
+            return COMMANDS[step.op], words, options
+        if step.op == "adopt_policy":
+            self._file.write_text(json.dumps(args))
+            return "policy adopt", [str(self._file)], []
+        session_id = args.pop("session_id")
+        if step.op == "propose":
+            self._file.write_text(json.dumps(args["candidates"]))
+            options = ["--qos", args["qos"]] if "qos" in args else []
+            return "state propose", [session_id, str(self._file)], options
+        command, names = WORDS[step.op]
+        words = [args.pop(name) for name in names]
+        options = [word for name, value in args.items() for word in (f"--{name}", str(value))]
+        return command, [session_id, *words], options
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[Server]:
+    opened = Server(tmp_path / "a")
+    yield opened
+    opened.close()
+
+
+@pytest.mark.parametrize("name", STORIES)
+def test_the_library_conforms(name: str) -> None:
+    library = Library()
+    try:
+        run(STORIES[name], {"a": library})
+    finally:
+        library.close()
+
+
+@pytest.mark.parametrize("name", STORIES)
+def test_the_server_conforms(name: str, server: Server) -> None:
+    run(STORIES[name], {"a": Http(server)})
+
+
+@pytest.mark.parametrize("name", STORIES)
+def test_the_command_line_conforms(name: str, server: Server, tmp_path: Path) -> None:
+    run(STORIES[name], {"a": CommandLine(server, tmp_path)})
+
+
+def test_stories_say_what_they_are_and_cover_every_operation_of_scheduling() -> None:
+    told = set()
+    for name, story in STORIES.items():
+        assert story.keys() == {"name", "about", "given", "steps"}
+        assert story["name"] == name
+        for step in story["steps"]:
+            assert {"op", "args", "status", "expect"} <= step.keys() <= STEP_MEMBERS
+            assert step["op"] in BY_NAME
+            told.add(step["op"])
+    assert {operation.name for operation in SchedulingRows.rows()} <= told
