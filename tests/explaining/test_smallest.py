@@ -252,4 +252,5 @@ def test_of_what_rules_derive_that_is_changed_which_they_read(condition: Any, st
     answer = told([ALLOW, item], Question(tool_id="t"), state, rules=RULES)
     assert answer.verdict == "deny"
     assert [one.path for one in answer.remedy.changes] == [path]
-    assert answer.deciding[0].reads[0].present
+    (reading,) = answer.deciding[0].reads
+    assert (reading.present, reading.rule in RULES) == (True, True)

@@ -111,8 +111,8 @@ def _rules() -> dict[str, Any]:
     return {
         "type": "object",
         "title": "Rules",
-        "description": "Facts that follow from others, by name. Nobody writes them by hand, and they are gone with "
-        "what they follow from.",
+        "description": "Facts that follow from others, by name. Nobody writes them by hand, and they are "
+        "gone with what they follow from.",
         "propertyNames": {"pattern": "^" + re.escape(RULES) + ".+"},
         "maxProperties": MAX_RULES,
         "additionalProperties": {

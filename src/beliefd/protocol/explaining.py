@@ -63,7 +63,8 @@ class Writing(Value, frozen=True):
 
 class Reading(Value, frozen=True):
     """What a constraint looked at: a path, and the value there unless there is none or it is `long` (its
-    bytes). `key` is the key of the state that it is in; `written` says who wrote that, if it is known."""
+    bytes). `key` is the key of the state that it is in; `written` says who wrote that, if it is known, and
+    `rule` which rule derived it."""
 
     path: str
     present: bool
@@ -71,6 +72,7 @@ class Reading(Value, frozen=True):
     long: int | UnsetType = UNSET
     key: str | UnsetType = UNSET
     written: Writing | UnsetType = UNSET
+    rule: str | UnsetType = UNSET
 
 
 class Deciding(Value, frozen=True):
@@ -84,7 +86,7 @@ class Deciding(Value, frozen=True):
     on_fail: OnFail | None = None
 
 
-class Change(Value, frozen=True):
+class ValueChange(Value, frozen=True):
     """One value to change: from `now` to `then`, either of which may be left out for none.
 
     `example`: others would do as well. `by` are the roles that may write such a key.
@@ -106,7 +108,7 @@ class Remedy(Value, frozen=True):
     """
 
     words: str
-    changes: tuple[Change, ...] = ()
+    changes: tuple[ValueChange, ...] = ()
     person: bool = False
     otherwise: tuple[str, ...] = ()
     searched: Literal["all", "part"] = "all"

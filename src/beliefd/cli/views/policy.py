@@ -85,6 +85,8 @@ def _read_by(one: Deciding) -> list[Text]:
 def _reading(one: Reading) -> Text:
     value = "not there" if not one.present else f"{one.long} bytes" if one.long else json_text(one.value)
     words = Text.assemble("    ", visible(one.path), (" = " if one.present else ": ", "dim"), value)
+    if one.rule:
+        words.append(f"  derived by {visible(one.rule)}", "dim")
     if one.written:
         who = f"{visible(one.written.by)} ({one.written.role})"
         words.append(f"  written by {who} at {one.written.at}, event {one.written.seq}", "dim")

@@ -14,17 +14,19 @@ from beliefd.kernel.substrate.operators import shown
 from beliefd.kernel.substrate.paths import ABSENT, keys_of, look_up
 from beliefd.kernel.substrate.predicates import paths_read
 from beliefd.kernel.substrate.reasons import PERSON
+from beliefd.kernel.substrate.rule_reading import Clause
+from beliefd.kernel.substrate.rulebook import rule_set
 from beliefd.policy.explaining.changing import Target, value_at
 from beliefd.policy.explaining.searching import Found, smallest
 from beliefd.policy.explaining.trials import Trial
 from beliefd.policy.samples import leaves
 from beliefd.protocol.explaining import (
-    Change,
     Deciding,
     PolicyExplanation,
     Reading,
     Remedy,
     Under,
+    ValueChange,
     Which,
 )
 
@@ -77,14 +79,14 @@ def _deciding(trial: Trial, ruling: CandidateResult, allowing: list[str]) -> lis
     by_key = {one.key: one for one in trial.rules.constraints}
     codes = {reason.constraint: reason.code for reason in ruling.reasons if reason.constraint in by_key}
     named = codes if ruling.verdict != "allow" else dict.fromkeys(allowing, "ALLOWED")
-    known = trial.known
+    known, derived = trial.known, rule_set(trial.policy, trial.policy_hash).by_key
     return [
         Deciding(
             constraint=key,
             effect=effect_of(by_key[key]),
             code=code,
             on_fail=None if code == "ALLOWED" else by_key[key].on_fail,
-            reads=tuple(_readings(by_key[key], known)),
+            reads=tuple(_readings(by_key[key], known, derived)),
         )
         for key, code in list(named.items())[:MOST_DECIDING]
         if key is not None
@@ -97,7 +99,9 @@ def effect_of(constraint: Constraint) -> str:
     return str(raw.get("effect", constraint.effect))
 
 
-def _readings(constraint: Constraint, known: Mapping[str, Any]) -> Iterable[Reading]:
+def _readings(
+    constraint: Constraint, known: Mapping[str, Any], derived: Mapping[str, list[Clause]]
+) -> Iterable[Reading]:
     if constraint.when is None:
         return
     for path in sorted(paths_read(constraint.when)):
@@ -112,7 +116,8 @@ def _readings(constraint: Constraint, known: Mapping[str, Any]) -> Iterable[Read
             present=True,
             value=found if size <= MOST_BYTES else UNSET,
             long=UNSET if size <= MOST_BYTES else size,
-            key=key if namespace(key) in WRITERS else UNSET,
+            key=key if WRITERS.get(namespace(key)) else UNSET,
+            rule=derived[key][0].rule if key in derived else UNSET,
         )
 
 
@@ -138,7 +143,7 @@ def remedy_of(trial: Trial, ruling: CandidateResult) -> Remedy:
     )
 
 
-def _change(trial: Trial, target: Target, value: Any) -> Change:
+def _change(trial: Trial, target: Target, value: Any) -> ValueChange:
     now = value_at(target, (trial.state, trial.candidate))
     named = (
         leaf.args[1:] if leaf.op == "eq" else leaf.args[1]
@@ -149,7 +154,7 @@ def _change(trial: Trial, target: Target, value: Any) -> Change:
     )
     exact = value is ABSENT or isinstance(value, bool) or any(value in values for values in named)
     roles = sorted(WRITERS.get(namespace(target.path), ())) if target.where == "state" else ()
-    return Change(
+    return ValueChange(
         where=target.where,
         path=target.path,
         now=UNSET if now is ABSENT else now,
@@ -179,7 +184,7 @@ def _is_person(reason: Reason) -> bool:
     return reason.code == "NEEDS_PERSON"
 
 
-def _words(changes: tuple[Change, ...], person: bool, otherwise: tuple[str, ...], found: Found) -> str:
+def _words(changes: tuple[ValueChange, ...], person: bool, otherwise: tuple[str, ...], found: Found) -> str:
     if changes:
         several = "1 value" if len(changes) == 1 else f"{len(changes)} values"
         told = f"change {several}: {', and '.join(map(change_words, changes))}"
@@ -190,7 +195,7 @@ def _words(changes: tuple[Change, ...], person: bool, otherwise: tuple[str, ...]
     return f"no change was found in {found.judged} tries, and not all were tried: {left}"
 
 
-def change_words(change: Change) -> str:
+def change_words(change: ValueChange) -> str:
     if change.then is UNSET:
         return f"take `{change.path}` out"
     if change.now is UNSET:
@@ -198,5 +203,5 @@ def change_words(change: Change) -> str:
     return f"`{change.path}` from {shown(change.now)} to {shown(change.then)}{_example(change)}"
 
 
-def _example(change: Change) -> str:
+def _example(change: ValueChange) -> str:
     return ", for example" if change.example else ""

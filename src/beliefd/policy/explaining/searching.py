@@ -128,12 +128,8 @@ class _Search:
                 read.add(path)
                 waiting += (inner for clause in clauses for inner in clause.paths)
                 self._blind = self._blind or bool(clauses)
-        return (
-            path
-            for path in self._leaves
-            if any(_overlap(path, one) for one in read)
-            and not any(key in self._derived for key in keys_of(path))
-        )
+        by_hand = (one for one in self._leaves if self._derived.keys().isdisjoint(keys_of(one)))
+        return (path for path in by_hand if any(_overlap(path, one) for one in read))
 
     def _options(self, target: Target, tried: Tried) -> list[Any]:
         if target not in self._values:
