@@ -254,3 +254,10 @@ def test_of_what_rules_derive_that_is_changed_which_they_read(condition: Any, st
     assert [one.path for one in answer.remedy.changes] == [path]
     (reading,) = answer.deciding[0].reads
     assert (reading.present, reading.rule in RULES) == (True, True)
+
+
+def test_a_flag_is_turned_rather_than_taken_away() -> None:
+    item = {"v": 1, "effect": "deny", "subject": None, "when": when("eq", "fact.shop.open", False)}
+    answer = told([ALLOW, item], Question(tool_id="t"), {"fact.shop": {"v": 1, "open": False}})
+    (change,) = answer.remedy.changes
+    assert (change.now, change.then, change.example) == (False, True, False)

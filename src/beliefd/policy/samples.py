@@ -1,7 +1,7 @@
 """Values that tell conditions apart: for one path, some for every way in which they can come out."""
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from datetime import datetime, timedelta
 from itertools import islice, pairwise
 from typing import Any, Final
@@ -76,10 +76,11 @@ def state_of(values: Mapping[str, Any], now: str) -> dict[str, Any]:
 
 
 def unique(values: Iterable[Any]) -> list[Any]:
-    """Each value once, the first one kept."""
-    return list({"absent" if one is ABSENT else key_of(one): one for one in reversed(list(values))}.values())[
-        ::-1
-    ]
+    """Each value once, in the order of first sight."""
+    seen: dict[Hashable, Any] = {}
+    for one in values:
+        seen.setdefault(ABSENT if one is ABSENT else key_of(one), one)
+    return list(seen.values())
 
 
 Args = tuple[Any, ...]
