@@ -57,10 +57,7 @@ def _negated(predicate: Predicate, whole: Predicate, odd: bool = False) -> Itera
             yield from _negated(inner, whole, odd)
     elif odd and TABLE[predicate.op].version > 1 and not _is_asked_for(predicate.args[0], whole):
         path = predicate.args[0]
-        yield (
-            f"`not` of `{predicate.op}` is true as well where `{path}` is missing or of another kind; "
-            f"say so with `missing`, or turn the comparison round"
-        )
+        yield f"`not` of `{predicate.op}` is true as well where `{path}` is missing or of another kind"
 
 
 def _is_asked_for(path: str, predicate: Predicate) -> bool:

@@ -32,8 +32,8 @@ def names(one: Constraint, policy: Policy) -> Iterator[Finding]:
 def _subject(one: Constraint, policy: Policy) -> Iterator[Finding]:
     tool_id, capability = one.subject.tool_id, one.subject.capability
     if tool_id is not None and policy.tools and tool_id not in policy.tools and ALL not in policy.tools:
-        text = f"the policy has no tool `{tool_id}`{_meant(tool_id, policy.tools)}"
-        yield _named(one, "UNKNOWN_TOOL", f"{text}; a server may have it registered", tool_id, policy.tools)
+        text = f"the policy has no tool `{tool_id}`, and a server may{_meant(tool_id, policy.tools)}"
+        yield _named(one, "UNKNOWN_TOOL", text, tool_id, policy.tools)
     if capability is not None:
         known = {*WRITES, *(name for tool in policy.tools.values() for name in tool.capabilities)}
         if capability not in known and (policy.tools or capability.startswith("write:")):
@@ -65,7 +65,7 @@ def _of_call(one: Constraint, path: str, policy: Policy) -> Iterator[Finding]:
         return
     member = ".".join(parts[:2])
     if member not in OF_CALL:
-        text = f"a call has no `{member}`{_meant(member, OF_CALL)}; its arguments are under `{CALL}.args`"
+        text = f"a call has no `{member}`{_meant(member, OF_CALL)}"
         yield Finding(code="UNKNOWN_KEY", constraint=one.key, message=text)
     elif member == f"{CALL}.args" and len(parts) > 2 and one.subject.tool_id is not None:
         tool = policy.tools.get(one.subject.tool_id)
