@@ -261,3 +261,11 @@ def test_a_flag_is_turned_rather_than_taken_away() -> None:
     answer = told([ALLOW, item], Question(tool_id="t"), {"fact.shop": {"v": 1, "open": False}})
     (change,) = answer.remedy.changes
     assert (change.now, change.then, change.example) == (False, True, False)
+
+
+def test_one_value_is_rather_changed_than_two() -> None:
+    """Two arguments would do, and they are tried first; the one key of the state is less."""
+    both = when("all", when("eq", "call.args.m", "a"), when("eq", "call.args.n", 1))
+    item = {**ALLOW, "when": when("any", both, when("eq", "goal.g.n", 1))}
+    answer = told([item], Question(tool_id="t", args={"m": "b", "n": 2}))
+    assert [(one.path, one.then) for one in answer.remedy.changes] == [("goal.g.n", 1)]
