@@ -11,24 +11,25 @@ from beliefd.kernel.beliefs.commands import DeclareSession
 from beliefd.kernel.evolve import begin
 from beliefd.kernel.facts import Facts
 from beliefd.kernel.origin import CallFacts
-from beliefd.kernel.policy import Policy
+from beliefd.kernel.policy import ModeName, Policy
 from beliefd.kernel.substrate.arbitration import judge
 from beliefd.kernel.substrate.calls import action_of
 from beliefd.kernel.substrate.capabilities import ANY, Capability, Scope
 from beliefd.kernel.substrate.constraints import Reason
 from beliefd.kernel.substrate.events import Verdict
 from beliefd.kernel.substrate.proposals import CallCandidate
+from beliefd.kernel.substrate.shell import ShellFacts
 from beliefd.kernel.substrate.situation import Situation
 from beliefd.kernel.substrate.state import NORMAL_MODE, Substrate
 from beliefd.kernel.substrate.symbolic_state import SymbolicState
-from beliefd.kernel.substrate.tools import CallFinding, ToolDefinition
-from beliefd.kernel.values import OntologyBundle, Principal, Role, TierName, Value
+from beliefd.kernel.substrate.tools import CallFinding, ToolDefinition, tightened
+from beliefd.kernel.values import Id, OntologyBundle, Principal, Role, TierName, Timestamp, Value
 
 EPOCH: Final = "1970-01-01T00:00:00.000000Z"
 ANYTHING: Final = Capability(
     capability_id="cap-explained",
     agent_id="agent://explained",
-    scope=Scope(tools=(ANY,)),
+    scope=Scope(tools=(ANY,), net_allowlist=(ANY,)),
     issued_at=EPOCH,
     expires_at="9999-12-31T23:59:59.999999Z",
     issued_by="",
@@ -40,12 +41,23 @@ NOWHERE: Final = begin(
 
 
 class Question(Value, frozen=True):
-    """A call that somebody of some tier might make; `facts` is where its values came from, if it is known."""
+    """A call that somebody of some tier might make; `facts` is where its values came from, if it is known.
+
+    `definition` is what the tool says of itself, where that is more than the policy says of it; `hosts` are
+    those it would reach, `shell` what its commands may do.
+    """
 
     tool_id: str
     args: dict[str, Any] = {}
     tier: TierName = "PRIVILEGE"
     facts: CallFacts | UnsetType = UNSET
+    role: Role = Role.AGENT
+    agent_id: Id | UnsetType = UNSET
+    mode: ModeName = NORMAL_MODE
+    definition: ToolDefinition | UnsetType = UNSET
+    hosts: tuple[str, ...] = ()
+    shell: ShellFacts | UnsetType = UNSET
+    now: Timestamp | UnsetType = UNSET
 
 
 class Explanation(Struct, frozen=True, kw_only=True):
@@ -76,18 +88,18 @@ def explain_call(
     if policy.context is not UNSET and question.facts is UNSET:
         left_out.append("where the values of the call came from")
     # What it came out of is not at hand.
-    held = ANYTHING if capability is None else replace(capability, parent=None)
+    held = _anything(question) if capability is None else replace(capability, parent=None)
     facts = Facts(
-        now=now,
+        now=question.now or now,
         event_id=NOWHERE.session_id,
-        principal=Principal(id=held.agent_id, role=Role.AGENT, tier=question.tier),
+        principal=Principal(id=question.agent_id or held.agent_id, role=question.role, tier=question.tier),
         policy=policy,
         policy_hash=policy_hash,
     )
     capabilities = HashTrieMap({held.capability_id: held})
     substrate = Substrate(symbolic_state=SymbolicState(state), capabilities=capabilities)
-    situation = Situation(replace(NOWHERE, substrate=substrate), facts, NORMAL_MODE)
-    definition = policy.tools.get(question.tool_id, ToolDefinition())
+    situation = Situation(replace(NOWHERE, substrate=substrate), facts, question.mode)
+    definition = _defined(policy, question)
     candidate = CallCandidate(
         tool_id=question.tool_id,
         args=question.args,
@@ -100,6 +112,8 @@ def explain_call(
         capability_id=held.capability_id,
         tier=definition.tier,
         origin=question.facts,
+        hosts=question.hosts,
+        shell=question.shell,
     )
     result = judge(situation, candidate, finding, 0)
     action = action_of(situation, candidate, finding, definition)
@@ -111,3 +125,14 @@ def explain_call(
         allowed_by=situation.rules.allowing(state, action),
         left_out=left_out,
     )
+
+
+def _anything(question: Question) -> Capability:
+    return replace(ANYTHING, agent_id=question.agent_id or ANYTHING.agent_id)
+
+
+def _defined(policy: Policy, question: Question) -> ToolDefinition:
+    own, named = question.definition, policy.tools.get(question.tool_id)
+    if own is UNSET or named is None:
+        return own or named or ToolDefinition()
+    return tightened(own, named)

@@ -1,0 +1,12 @@
+"""Where the kernel writes down a call for constraints to read."""
+
+from typing import Final
+
+from beliefd.kernel.substrate.predicates import CALL
+
+TOOL: Final = f"{CALL}.tool_id"
+ARGS: Final = f"{CALL}.args"
+NOW: Final = f"{CALL}.now"
+AGENT: Final = f"{CALL}.agent_id"
+ROLE, MODE = f"{CALL}.role", f"{CALL}.mode"
+AGENT_TIER, TOOL_TIER, MUTATES = f"{CALL}.agent_tier", f"{CALL}.tier", f"{CALL}.mutates"

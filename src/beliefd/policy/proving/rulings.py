@@ -1,0 +1,213 @@
+"""What one policy makes of all calls: gates, constraints, and the verdict they come to, as formulas."""
+
+import hashlib
+from collections.abc import Iterable, Iterator
+from functools import cached_property
+from typing import Any, Final
+
+import msgspec
+import z3
+
+from beliefd.kernel.names import ALL, covers
+from beliefd.kernel.policy import HUMAN_ALWAYS
+from beliefd.kernel.substrate.constraints import INVARIANTS, Constraint
+from beliefd.kernel.substrate.modes import MODES, turned_off
+from beliefd.kernel.substrate.tools import CallFinding, ToolDefinition
+from beliefd.kernel.values import Tier
+from beliefd.policy.proving.domains import TEXT, TRUE, Domain
+from beliefd.policy.proving.logic import Formula, both, either, implied, negated
+from beliefd.policy.proving.paths import AGENT_TIER, ARGS, MODE, MUTATES, TOOL, TOOL_TIER
+from beliefd.policy.proving.schemas import fits_arguments, learn_arguments
+from beliefd.policy.proving.world import TIERS, Side, World
+
+HARD: Final = frozenset({"block", "degrade"})
+"""What ends a call; the others let it wait."""
+
+
+def bears_on_calls(constraint: Constraint) -> bool:
+    return constraint.malformed is not None or not constraint.key.startswith(INVARIANTS)
+
+
+class Ruling:
+    """One policy on one side of a question. What it reads is learned when it is made."""
+
+    def __init__(self, world: World, side: Side, constraints: Iterable[Constraint]) -> None:
+        self.world, self.side, self.policy = world, side, world.policies[side]
+        self.constraints = [one for one in constraints if bears_on_calls(one)]
+        self.conditions = world.conditions[side]
+        self.own = world.own(side)
+        self._formulas: dict[str, Formula] = {}
+        tools = world.at(TOOL, side)
+        for one in self.constraints:
+            if one.when is not None and one.malformed is None:
+                self.conditions.learn(one.when)
+            if one.subject.tool_id is not None:
+                tools.learn(one.subject.tool_id)
+        self._learn_tools(tools)
+
+    def _learn_tools(self, tools: Domain) -> None:
+        policy = self.policy
+        for name in (*policy.tools, *policy.approvals.tools_without_person):
+            if name != ALL:
+                tools.learn(name)
+        for pattern in policy.tiers.tools:
+            # The bare prefix is a name, too, and is not covered.
+            tools.learn(pattern.removesuffix(ALL))
+            if pattern.endswith(ALL) and pattern[:-1] not in tools.prefixes:
+                tools.prefixes.append(pattern[:-1])
+
+    def tool(self, tool_id: str) -> Formula:
+        return self.world.at(TOOL, self.side).equals(tool_id)
+
+    def _covered(self, pattern: str) -> Formula:
+        """Is the tool one that a pattern covers?"""
+        tools = self.world.at(TOOL, self.side)
+        named = [tools.value == code for code, name in tools.literals.values() if covers(pattern, name)]
+        if not pattern.endswith(ALL):
+            return either(*named)
+        longer = [at for at, one in enumerate(tools.prefixes, 1) if one.startswith(pattern[:-1])]
+        others = True if pattern == ALL else either(*(tools.prefix == at for at in longer))
+        return either(*named, both(tools.is_kind(TEXT), others))
+
+    def at_least(self, tier: int) -> Formula:
+        """Is the tool's tier, raised by policy, this or a higher one?"""
+        if tier <= 0:
+            return True
+        tools = self.policy.tools.items()
+        named = [self.tool(name) for name, one in tools if name != ALL and Tier[one.tier] >= tier]
+        patterns = self.policy.tiers.tools.items()
+        raised = [self._covered(pattern) for pattern, name in patterns if Tier[name] >= tier]
+        return either(self.own.tier >= tier, *named, *raised)
+
+    @cached_property
+    def mutates(self) -> Formula:
+        named = (self.tool(name) for name, one in self.policy.tools.items() if name != ALL and one.mutates)
+        return either(self.own.mutates, *named)
+
+    def needs(self, capability: str) -> Formula:
+        tools = self.policy.tools.items()
+        named = (self.tool(name) for name, one in tools if name != ALL and capability in one.capabilities)
+        return either(self.own.needs(capability), *named)
+
+    def applies(self, one: Constraint) -> Formula:
+        if one.subject.tool_id is not None:
+            return self.tool(one.subject.tool_id)
+        return True if one.subject.capability is None else self._needed(one.subject.capability)
+
+    def _needed(self, capability: str) -> Formula:
+        key = f"capability {capability}"
+        if key not in self._formulas:
+            self._formulas[key] = self.needs(capability)
+        return self._formulas[key]
+
+    def holds(self, one: Constraint) -> Formula:
+        return True if one.when is None else self.conditions.formula(one.when)
+
+    def stands(self, one: Constraint) -> Formula:
+        """Does a constraint stand in the way of the call?"""
+        if one.key not in self._formulas:
+            fires = True if one.malformed is not None else self.holds(one)
+            against = negated(fires) if one.effect == "allow" and one.malformed is None else fires
+            self._formulas[one.key] = both(self.applies(one), against)
+        return self._formulas[one.key]
+
+    @cached_property
+    def allowable(self) -> Formula:
+        """Is there an allow that is about the call?"""
+        allows = [one for one in self.constraints if one.effect == "allow" and one.malformed is None]
+        subjects = {one.subject: one for one in allows}
+        return either(*map(self.applies, subjects.values()))
+
+    @cached_property
+    def asks_person(self) -> Formula:
+        """Does the tool's tier call for a person?"""
+        least = min(Tier[name] for name in HUMAN_ALWAYS)
+        without = either(*map(self.tool, self.policy.approvals.tools_without_person))
+        return both(self.allowable, self.at_least(least), negated(without))
+
+    @cached_property
+    def reached(self) -> Formula:
+        """Does the call get as far as the constraints? Its tier, its mode and its arguments are in order."""
+        return both(self._tier_suffices(), negated(self._turned_off()), self.fits)
+
+    def _tier_suffices(self) -> Formula:
+        agent = self.world.at(AGENT_TIER, self.side)
+        enough = {at: either(*map(agent.equals, TIERS[at:])) for at in range(1, len(TIERS))}
+        return both(*(implied(self.at_least(at), found) for at, found in enough.items()))
+
+    def _turned_off(self) -> Formula:
+        """INVARIANT: what the kernel switches off is asked of the kernel."""
+        found = []
+        for mode in MODES:
+            at = self.world.at(MODE, self.side).equals(mode)
+            for mutates in (True, False):
+                for reaches in (True, False):
+                    call = CallFinding(
+                        definition=ToolDefinition(mutates=mutates), hosts=("host",) if reaches else ()
+                    )
+                    if turned_off(mode, self.policy, call):
+                        changes = self.mutates if mutates else negated(self.mutates)
+                        found.append(
+                            both(at, changes, self.world.reaches if reaches else negated(self.world.reaches))
+                        )
+        return either(*found)
+
+    @cached_property
+    def fits(self) -> Formula:
+        """Do the arguments fit the schema that the policy has for the tool?"""
+        paths = [one for one in self.world.domains.values() if one.path.startswith(f"{ARGS}.")]
+        found = []
+        for name, tool in self.policy.tools.items():
+            if name == ALL or not tool.schema:
+                continue
+            needed, exact = fits_arguments(tool.schema, paths)
+            whole = needed if exact else both(needed, z3.Bool(f"fits {_digest(tool.schema)}"))
+            found.append(implied(self.tool(name), whole))
+        return both(*found)
+
+    def hard(self, shared: frozenset[str] = frozenset()) -> Formula:
+        """Does something end the call? Not asked of what is `shared` with another policy, by key."""
+        return either(*(self.stands(one) for one in self._of(shared) if one.on_fail in HARD))
+
+    def soft(self, shared: frozenset[str] = frozenset()) -> Formula:
+        return either(*(self.stands(one) for one in self._of(shared) if one.on_fail not in HARD))
+
+    def _of(self, shared: frozenset[str]) -> Iterator[Constraint]:
+        return (one for one in self.constraints if one.key not in shared)
+
+    def allows(self) -> list[Formula]:
+        """It is let through, and no person is asked: all of these."""
+        passed = [negated(self.stands(one)) for one in self.constraints]
+        return [self.reached, self.allowable, negated(self.asks_person), *passed]
+
+    def denies_not(self) -> list[Formula]:
+        """It is let through or waits for somebody: all of these."""
+        open_ways = either(self.allowable, self.soft())
+        ended = [negated(self.stands(one)) for one in self.constraints if one.on_fail in HARD]
+        return [self.reached, open_ways, *ended]
+
+    def axioms(self) -> Iterator[Formula]:
+        own = self.own
+        yield own.tier >= 0
+        yield own.tier < len(TIERS)
+        capabilities = {one.subject.capability for one in self.constraints if one.subject.capability is not None}
+        nothing = both(
+            own.tier == 0, negated(own.mutates), *(negated(own.needs(name)) for name in sorted(capabilities))
+        )
+        for name, tool in self.policy.tools.items():
+            # What its caller runs is what the policy says it is.
+            if name != ALL and tool.is_run_by_caller:
+                yield implied(self.tool(name), nothing)
+        if (tier := self._read(TOOL_TIER)) is not None:
+            for at, name in enumerate(TIERS):
+                above = False if at + 1 == len(TIERS) else self.at_least(at + 1)
+                yield tier.equals(name) == both(self.at_least(at), negated(above))
+        if (mutates := self._read(MUTATES)) is not None:
+            yield mutates.is_kind(TRUE) == self.mutates
+
+    def _read(self, path: str) -> Domain | None:
+        return self.world.domains.get(f"{self.side}:{path}")
+
+
+def _digest(schema: dict[str, Any]) -> str:
+    return hashlib.sha256(msgspec.json.encode(schema, order="sorted")).hexdigest()
