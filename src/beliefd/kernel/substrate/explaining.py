@@ -15,7 +15,7 @@ from beliefd.kernel.policy import ModeName, Policy
 from beliefd.kernel.substrate.arbitration import judge
 from beliefd.kernel.substrate.calls import action_of
 from beliefd.kernel.substrate.capabilities import ANY, Capability, Scope
-from beliefd.kernel.substrate.constraints import Reason
+from beliefd.kernel.substrate.constraints import Action, Reason
 from beliefd.kernel.substrate.events import Verdict
 from beliefd.kernel.substrate.proposals import CallCandidate
 from beliefd.kernel.substrate.shell import ShellFacts
@@ -87,6 +87,38 @@ def explain_call(
     left_out = ["capability"] if capability is None else ["paths and hosts of the capability's scope"]
     if policy.context is not UNSET and question.facts is UNSET:
         left_out.append("where the values of the call came from")
+    setting = situated(policy, policy_hash, state, question, argument_errors, capability, now)
+    situation, action = setting.situation, setting.action
+    result = judge(situation, setting.candidate, setting.finding, 0)
+    return Explanation(
+        verdict=result.verdict,
+        reason_code=result.reason_code,
+        on_fail=result.on_fail,
+        reasons=list(result.reasons),
+        allowed_by=situation.rules.allowing(state, action),
+        left_out=left_out,
+    )
+
+
+class Setting(Struct, frozen=True):
+    """A call as arbitration meets it, and as constraints read it."""
+
+    situation: Situation
+    candidate: CallCandidate
+    finding: CallFinding
+    action: Action
+
+
+def situated(
+    policy: Policy,
+    policy_hash: str,
+    state: Mapping[str, Any],
+    question: Question,
+    argument_errors: tuple[str, ...] = (),
+    capability: Capability | None = None,
+    now: str = EPOCH,
+) -> Setting:
+    """The call in a session that holds nothing but that state."""
     # What it came out of is not at hand.
     held = _anything(question) if capability is None else replace(capability, parent=None)
     facts = Facts(
@@ -115,16 +147,7 @@ def explain_call(
         hosts=question.hosts,
         shell=question.shell,
     )
-    result = judge(situation, candidate, finding, 0)
-    action = action_of(situation, candidate, finding, definition)
-    return Explanation(
-        verdict=result.verdict,
-        reason_code=result.reason_code,
-        on_fail=result.on_fail,
-        reasons=list(result.reasons),
-        allowed_by=situation.rules.allowing(state, action),
-        left_out=left_out,
-    )
+    return Setting(situation, candidate, finding, action_of(situation, candidate, finding, definition))
 
 
 def _anything(question: Question) -> Capability:

@@ -5,7 +5,6 @@ from operator import eq, ge, gt, le, lt
 from typing import Any, Final
 
 import msgspec
-import z3
 
 from beliefd.kernel.canonical import canonical
 from beliefd.kernel.substrate.predicates import Predicate

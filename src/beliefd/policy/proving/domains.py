@@ -1,8 +1,8 @@
 """What a path can hold, told apart only as far as policies tell it apart.
 
 A value is one of a few kinds, or one of the literals that policies name for its path. Numbers and times are
-numbers for the solver, lists are what is in them. What cannot be said exactly is a truth value of its own that
-nobody knows: a proof holds whichever it is.
+numbers for the solver, lists are what is in them. What cannot be said exactly is a truth value of its own
+that nobody knows: a proof holds whichever it is.
 """
 
 from collections.abc import Iterable
@@ -151,7 +151,11 @@ class Domain:
         """A condition on what stands for itself: the evaluator's own word."""
         asked = Predicate(predicate.op, ("it", *predicate.args[1:]))
         fixed = {NULL: None, TRUE: True, FALSE: False}
-        found = [code for code, one in fixed.items() if code in self.kinds and holds(asked, {"it": one}, by_no_name)]
+        found = [
+            code
+            for code, one in fixed.items()
+            if code in self.kinds and holds(asked, {"it": one}, by_no_name)
+        ]
         found += [code for code, one in self.literals.values() if holds(asked, {"it": one}, by_no_name)]
         return either(*(self.value == code for code in found))
 
@@ -180,7 +184,9 @@ class Domain:
         if "const" in schema:
             found.append(self.equals(schema["const"]))
         if (named := schema.get("type")) is not None:
-            found.append(either(*(self._of_type(one) for one in ([named] if isinstance(named, str) else named))))
+            found.append(
+                either(*(self._of_type(one) for one in ([named] if isinstance(named, str) else named)))
+            )
         for word, bounded in BOUNDS.items():
             if isinstance(schema.get(word), int | float):
                 within = bounded(self.number, exactly(schema[word]))

@@ -2,21 +2,25 @@
 
 import hashlib
 from collections.abc import Iterable, Iterator
+from copy import copy
 from functools import cached_property
 from typing import Any, Final
 
 import msgspec
 import z3
+from msgspec import UNSET
 
 from beliefd.kernel.names import ALL, covers
 from beliefd.kernel.policy import HUMAN_ALWAYS
 from beliefd.kernel.substrate.constraints import INVARIANTS, Constraint
+from beliefd.kernel.substrate.guarantees import Guarantee
 from beliefd.kernel.substrate.modes import MODES, turned_off
+from beliefd.kernel.substrate.predicates import parse
 from beliefd.kernel.substrate.tools import CallFinding, ToolDefinition
 from beliefd.kernel.values import Tier
 from beliefd.policy.proving.domains import TEXT, TRUE, Domain
 from beliefd.policy.proving.logic import Formula, both, either, implied, negated
-from beliefd.policy.proving.paths import AGENT_TIER, ARGS, MODE, MUTATES, TOOL, TOOL_TIER
+from beliefd.policy.proving.paths import AGENT_TIER, ARGS, MODE, MUTATES, ROLE, TOOL, TOOL_TIER
 from beliefd.policy.proving.schemas import fits_arguments, learn_arguments
 from beliefd.policy.proving.world import TIERS, Side, World
 
@@ -31,9 +35,15 @@ def bears_on_calls(constraint: Constraint) -> bool:
 class Ruling:
     """One policy on one side of a question. What it reads is learned when it is made."""
 
-    def __init__(self, world: World, side: Side, constraints: Iterable[Constraint]) -> None:
+    def __init__(
+        self, world: World, side: Side, constraints: Iterable[Constraint], scope: frozenset[str] | None = None
+    ) -> None:
+        """With `scope`, all is about calls of these tools."""
         self.world, self.side, self.policy = world, side, world.policies[side]
-        self.constraints = [one for one in constraints if bears_on_calls(one)]
+        self.constraints = [one for one in constraints if bears_on_calls(one) and _is_about(one, scope)]
+        named = self.policy.tools.items()
+        self.tools = {name: one for name, one in named if name != ALL and (scope is None or name in scope)}
+        self.shared: frozenset[str] = frozenset()
         self.conditions = world.conditions[side]
         self.own = world.own(side)
         self._formulas: dict[str, Formula] = {}
@@ -47,14 +57,60 @@ class Ruling:
 
     def _learn_tools(self, tools: Domain) -> None:
         policy = self.policy
-        for name in (*policy.tools, *policy.approvals.tools_without_person):
-            if name != ALL:
-                tools.learn(name)
+        for name in (*self.tools, *policy.approvals.tools_without_person):
+            tools.learn(name)
         for pattern in policy.tiers.tools:
             # The bare prefix is a name, too, and is not covered.
             tools.learn(pattern.removesuffix(ALL))
             if pattern.endswith(ALL) and pattern[:-1] not in tools.prefixes:
                 tools.prefixes.append(pattern[:-1])
+
+    def learn_question(self, asked: Guarantee) -> None:
+        if asked.tool is not UNSET:
+            self.world.at(TOOL, self.side).learn(asked.tool)
+        if asked.when is not UNSET:
+            self.conditions.learn(parse(asked.when))
+
+    def learn_schemas(self) -> None:
+        """After all paths are known: the values that the tools' schemas name for them."""
+        for domain in self._arguments():
+            for tool in self.tools.values():
+                learn_arguments(tool.schema, domain)
+
+    def _arguments(self) -> list[Domain]:
+        return [one for one in self.world.domains.values() if one.path.startswith(f"{ARGS}.")]
+
+    @cached_property
+    def capabilities(self) -> tuple[str, ...]:
+        """Those that constraints are about."""
+        return tuple(sorted({one.subject.capability for one in self.constraints if one.subject.capability}))
+
+    def share(self, other: "Ruling", keys: frozenset[str]) -> None:
+        """What says the same under both policies is one formula."""
+        self.shared = keys
+        for one in other.constraints:
+            if one.key in keys:
+                self._formulas[one.key] = other.stands(one)
+
+    def less(self, key: str) -> "Ruling":
+        """The same policy without one constraint."""
+        found = copy(self)
+        found.constraints = [one for one in self.constraints if one.key != key]
+        for name in ("allowable", "asks_person"):
+            vars(found).pop(name, None)
+        return found
+
+    def about(self, asked: Guarantee) -> list[Formula]:
+        """Is it one of the calls that a question is about?"""
+        fixed = {ROLE: asked.role, AGENT_TIER: asked.agent_tier, MODE: asked.mode, TOOL: asked.tool}
+        found = [
+            self.world.at(path, self.side).equals(str(one)) for path, one in fixed.items() if one is not UNSET
+        ]
+        if asked.capability is not UNSET:
+            found.append(self._needed(asked.capability))
+        if asked.when is not UNSET:
+            found.append(self.conditions.formula(parse(asked.when)))
+        return found
 
     def tool(self, tool_id: str) -> Formula:
         return self.world.at(TOOL, self.side).equals(tool_id)
@@ -73,20 +129,18 @@ class Ruling:
         """Is the tool's tier, raised by policy, this or a higher one?"""
         if tier <= 0:
             return True
-        tools = self.policy.tools.items()
-        named = [self.tool(name) for name, one in tools if name != ALL and Tier[one.tier] >= tier]
+        named = [self.tool(name) for name, one in self.tools.items() if Tier[one.tier] >= tier]
         patterns = self.policy.tiers.tools.items()
         raised = [self._covered(pattern) for pattern, name in patterns if Tier[name] >= tier]
         return either(self.own.tier >= tier, *named, *raised)
 
     @cached_property
     def mutates(self) -> Formula:
-        named = (self.tool(name) for name, one in self.policy.tools.items() if name != ALL and one.mutates)
+        named = (self.tool(name) for name, one in self.tools.items() if one.mutates)
         return either(self.own.mutates, *named)
 
     def needs(self, capability: str) -> Formula:
-        tools = self.policy.tools.items()
-        named = (self.tool(name) for name, one in tools if name != ALL and capability in one.capabilities)
+        named = (self.tool(name) for name, one in self.tools.items() if capability in one.capabilities)
         return either(self.own.needs(capability), *named)
 
     def applies(self, one: Constraint) -> Formula:
@@ -155,10 +209,9 @@ class Ruling:
     @cached_property
     def fits(self) -> Formula:
         """Do the arguments fit the schema that the policy has for the tool?"""
-        paths = [one for one in self.world.domains.values() if one.path.startswith(f"{ARGS}.")]
-        found = []
-        for name, tool in self.policy.tools.items():
-            if name == ALL or not tool.schema:
+        paths, found = self._arguments(), []
+        for name, tool in self.tools.items():
+            if not tool.schema:
                 continue
             needed, exact = fits_arguments(tool.schema, paths)
             whole = needed if exact else both(needed, z3.Bool(f"fits {_digest(tool.schema)}"))
@@ -190,13 +243,11 @@ class Ruling:
         own = self.own
         yield own.tier >= 0
         yield own.tier < len(TIERS)
-        capabilities = {one.subject.capability for one in self.constraints if one.subject.capability is not None}
-        nothing = both(
-            own.tier == 0, negated(own.mutates), *(negated(own.needs(name)) for name in sorted(capabilities))
-        )
-        for name, tool in self.policy.tools.items():
+        unneeded = (negated(own.needs(name)) for name in self.capabilities)
+        nothing = both(own.tier == 0, negated(own.mutates), *unneeded)
+        for name, tool in self.tools.items():
             # What its caller runs is what the policy says it is.
-            if name != ALL and tool.is_run_by_caller:
+            if tool.is_run_by_caller:
                 yield implied(self.tool(name), nothing)
         if (tier := self._read(TOOL_TIER)) is not None:
             for at, name in enumerate(TIERS):
@@ -207,6 +258,11 @@ class Ruling:
 
     def _read(self, path: str) -> Domain | None:
         return self.world.domains.get(f"{self.side}:{path}")
+
+
+def _is_about(constraint: Constraint, scope: frozenset[str] | None) -> bool:
+    named = constraint.subject.tool_id
+    return scope is None or named is None or named in scope
 
 
 def _digest(schema: dict[str, Any]) -> str:

@@ -1,6 +1,6 @@
 """All calls in all states at once: one variable per path that policies read, and what is fixed about each."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from functools import cache, cached_property
 from types import UnionType
 from typing import Any, Final, Literal, Union, get_args, get_origin
@@ -96,6 +96,12 @@ class World:
         found = [rule.get("derive", {}) for one in rules for rule in one.values() if isinstance(rule, dict)]
         return frozenset(key for derived in found if isinstance(derived, dict) for key in derived)
 
+    @property
+    def reads_time(self) -> bool:
+        """Does any condition depend on what time it is?"""
+        ages = (leaf.op == "age_over" for one in self.domains.values() for leaf in one.leaves.values())
+        return bool(self.domains[NOW].leaves) or any(ages)
+
     def own(self, side: Side) -> Own:
         any_tool = [policy.tools.get(ALL) for policy in self.policies.values()]
         name = f"{side}:own" if any(one != any_tool[0] for one in any_tool) else "own"
@@ -135,10 +141,6 @@ class World:
             known = z3.Bool(f"facts known {side if self.apart(path) else ''}")
             domain.also.append((domain.value != ABSENT) == known)
         return domain
-
-    def axioms(self) -> Iterator[Formula]:
-        for domain in self.domains.values():
-            yield from domain.axioms()
 
 
 @cache
