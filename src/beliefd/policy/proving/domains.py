@@ -5,7 +5,8 @@ numbers for the solver, lists are what is in them. What cannot be said exactly i
 that nobody knows: a proof holds whichever it is.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from functools import cached_property
 from typing import Any, Final
 
 import z3
@@ -51,20 +52,30 @@ class Domain:
         self.path, self.name = path, name
         self.kinds = set(kinds)
         self.closed = only is not None
-        self.value = z3.Int(name)
-        self.number, self.time = z3.Real(f"{name}#number"), z3.Real(f"{name}#time")
-        self.length, self.other = z3.Int(f"{name}#length"), z3.Bool(f"{name}#other")
-        self.prefix, self.suffix = z3.Int(f"{name}#prefix"), z3.Int(f"{name}#suffix")
         self.literals: dict[bytes, tuple[int, Any]] = {}
         self.members: dict[bytes, tuple[Formula, Any]] = {}
         self.prefixes: list[str] = []
         self.suffixes: list[str] = []
         self.leaves: dict[bytes, Predicate] = {}
         self.opaque: dict[bytes, Opaque] = {}
-        self.also: list[Formula] = []
+        self.also: list[Callable[[], Formula]] = []
         self.timed = self.counted = self.objects_only = False
         for value in only or ():
             self._add(value)
+
+    # Variables are made when a formula needs them: most paths of a large policy never come up.
+    value = cached_property(lambda self: z3.Int(self.name))
+    number = cached_property(lambda self: z3.Real(f"{self.name}#number"))
+    time = cached_property(lambda self: z3.Real(f"{self.name}#time"))
+    length = cached_property(lambda self: z3.Int(f"{self.name}#length"))
+    other = cached_property(lambda self: z3.Bool(f"{self.name}#other"))
+    prefix = cached_property(lambda self: z3.Int(f"{self.name}#prefix"))
+    suffix = cached_property(lambda self: z3.Int(f"{self.name}#suffix"))
+
+    @property
+    def comes_up(self) -> bool:
+        """Does any formula speak of it? What does not is not there, in the calls that are found."""
+        return "value" in vars(self)
 
     def learn(self, literal: Any) -> None:
         if not self.closed:
@@ -110,9 +121,10 @@ class Domain:
     def axioms(self) -> list[Formula]:
         """What holds of the values of this path, whatever policies say."""
         value, end = self.value, FIRST_LITERAL + len(self.literals)
-        found: list[Formula] = [value >= 0, value < end, *self.also]
+        found: list[Formula] = [value >= 0, value < end, *(one() for one in self.also)]
         found += [value != kind for kind in range(FIRST_LITERAL) if kind not in self.kinds]
         if self.timed:
+            found += [self.time >= YEARS[0], self.time < YEARS[1]]
             for code, literal in self.literals.values():
                 if (moment := instant(literal)) is not None:
                     found.append(z3.Implies(value == code, self.time == moment))
@@ -206,6 +218,8 @@ def by_no_name(name: str, _: Any) -> bool:
     raise KeyError(name)
 
 
+YEARS: Final = tuple(instant(f"{year}-01-01T00:00:00Z") for year in ("1000", "9999"))
+"""Times are in between: a text that names one has four digits for the year."""
 COMPARING: Final = ("lt", "le", "gt", "ge", "between")
 BOUNDS: Final[dict[str, Any]] = {
     "minimum": lambda number, bound: number >= bound,

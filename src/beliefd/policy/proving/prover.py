@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import islice
 from typing import Final
 
 import z3
@@ -19,12 +20,14 @@ from beliefd.policy.proving.paths import ARGS, TOOL
 from beliefd.policy.proving.queries import Query, queries, without
 from beliefd.policy.proving.realising import Reader
 from beliefd.policy.proving.rulings import Ruling
-from beliefd.policy.proving.witnesses import Witness, astray, settled, smaller, witness_of
+from beliefd.policy.proving.witnesses import Judge, Witness, astray, settled, smaller, witness_of
 from beliefd.policy.proving.world import Side, World
 from beliefd.protocol.proofs import SECONDS, Proof
 
 ROUNDS: Final = 40
 """So many calls of the solver's are tried that turn out to be none."""
+BATCH: Final = 4
+"""With every turn, so many times more constraints are told to the solver that it was not told yet."""
 Report = Callable[[str], None]
 
 
@@ -32,13 +35,26 @@ class Unsettled(Exception):
     """It cannot be said; the message says why not."""
 
 
-class Stage(Struct, frozen=True):
-    """All calls that a question is about, as the solver knows them."""
+class Stage(Struct):
+    """All calls that a question is about, as the solver knows them. `told` are variables that it knows."""
 
     world: World
     rulings: Mapping[Side, Ruling]
     solver: z3.Solver
-    policies: Mapping[Side, Policy]
+    told: set[str] = set()
+
+    def tell(self, formulas: Iterable[Formula]) -> None:
+        """Add what must hold, and what holds of the variables that come up with it."""
+        self.solver.add(*map(_told, formulas))
+        for name, domain in self.world.coming_up.items():
+            if name not in self.told:
+                self.told.add(name)
+                self.solver.add(*map(_told, domain.axioms()))
+
+    def pop(self) -> None:
+        """Forget what was told since the last push. What it said of variables is told anew."""
+        self.solver.pop()
+        self.told.clear()
 
 
 class Prover:
@@ -56,6 +72,7 @@ class Prover:
         self._report = report
         self._constraints = {one.key: one for one in rulebook(new, policy_hash(new)).constraints}
         self._stages: dict[object, Stage] = {}
+        self._known: dict[int, Judge] = {}
 
     def answer(self, asked: Guarantee, others: Iterable[Guarantee] = ()) -> Proof:
         """`others` will be asked, too: what they read is learned with this one."""
@@ -96,43 +113,62 @@ class Prover:
         for query in queries(asked, stage.rulings, self._constraints):
             witness = self._found(stage, query)
             if witness is not None:
-                policies = self._judging(stage, query)
                 answer = "proved" if asked.can is not UNSET else "counterexample"
-                return Proof(question=asked.words, answer=answer, call=witness.found(policies))  # type: ignore[arg-type]
+                call = witness.found(self._judges(stage, query))
+                return Proof(question=asked.words, answer=answer, call=call)  # type: ignore[arg-type]
         if asked.can is not UNSET:
             return Proof(question=asked.words, answer="refuted", why="there is no such call")
         return Proof(question=asked.words, answer="proved")
 
-    def _judging(self, stage: Stage, query: Query) -> dict[Side, Policy]:
+    def _judges(self, stage: Stage, query: Query) -> dict[Side, Judge]:
         """Who judges what is found: with `without`, the policy less one constraint is the old one."""
         if query.without is None:
-            return dict(stage.policies)
-        return {"new": self.new, "old": without(self.new, query.without)}
+            return {side: self._judge(policy) for side, policy in stage.world.policies.items()}
+        return {"new": self._judge(self.new), "old": self._judge(without(self.new, query.without))}
+
+    def _judge(self, policy: Policy) -> Judge:
+        if id(policy) not in self._known:
+            self._known[id(policy)] = Judge(policy)
+        return self._known[id(policy)]
 
     def _found(self, stage: Stage, query: Query) -> Witness | None:
         """A call that the evaluator confirms; None if there is none."""
-        solver, policies = stage.solver, self._judging(stage, query)
-        spurious = ""
-        solver.push()
+        stage.solver.push()
         try:
-            solver.add(*(_told(one) for one in query.assertions))
-            for turn in range(1, ROUNDS + 1):
-                self._report(f"{query.asked.words}: model {turn}")
-                if not self._check(solver):
-                    return None
-                reader = Reader(solver.model())
-                witness = witness_of(stage.world, stage.rulings, reader)
-                if witness is not None and query.without is not None:
-                    witness = Witness(dict.fromkeys(("old", "new"), witness.calls["new"]), witness.state)
-                if witness is not None and settled(witness, policies, query.asked, query.settles):
-                    return smaller(witness, lambda one: settled(one, policies, query.asked, query.settles))
-                block, spurious = _block(stage.world, reader, witness)
-                if block is None:
-                    break
-                solver.add(block)
+            stage.tell(query.first)
+            if not self._check(stage.solver):
+                return None
+            stage.tell(query.then())
+            return self._searched(stage, query)
         finally:
-            solver.pop()
-        raise Unsettled(f"{turn} calls of the solver's were none: {spurious}")
+            stage.pop()
+
+    def _searched(self, stage: Stage, query: Query) -> Witness | None:
+        """INVARIANT: only what the evaluator confirms is shown, and only what is unsatisfiable is proved.
+
+        Constraints are told to the solver once a call is found that they are against: most never are.
+        """
+        judges = self._judges(stage, query)
+        left = {side: {one.key: one for one in held} for side, held in query.passing.items()}
+        turn, spurious = 0, ""
+        for turn in range(1, ROUNDS + 1):
+            known = sum(map(len, query.passing.values())) - sum(map(len, left.values()))
+            self._report(f"{query.asked.words}: call {turn}, {known} constraints looked at")
+            if not self._check(stage.solver):
+                return None
+            reader = Reader(stage.solver.model())
+            witness = witness_of(stage.world, stage.rulings, reader)
+            if witness is not None and query.without is not None:
+                witness = Witness(dict.fromkeys(("old", "new"), witness.calls["new"]), witness.state)
+            if witness is not None and settled(witness, judges, query.asked, query.settles):
+                return smaller(witness, lambda one: settled(one, judges, query.asked, query.settles))
+            if _tell_more(stage, judges, witness, left, turn):
+                continue
+            block, spurious = _block(stage.world, reader, witness)
+            if block is None:
+                break
+            stage.tell([block])
+        raise Unsettled(f"after {turn} calls that were none: {spurious}")
 
     def _check(self, solver: z3.Solver) -> bool:
         left = self._until - time.monotonic()
@@ -195,14 +231,12 @@ class Prover:
     def _ready(self, world: World, rulings: Mapping[Side, Ruling], scope: frozenset[str] | None) -> Stage:
         for ruling in rulings.values():
             ruling.learn_schemas()
-        solver = z3.Solver()
+        stage = Stage(world, rulings, z3.Solver())
         if scope is not None:
-            solver.add(_told(either(*(world.at(TOOL, "new").equals(name) for name in sorted(scope)))))
+            stage.solver.add(_told(either(*(world.at(TOOL, "new").equals(name) for name in sorted(scope)))))
         for ruling in rulings.values():
-            solver.add(*(_told(one) for one in ruling.axioms()))
-        for name in [*world.domains]:
-            solver.add(*(_told(one) for one in world.domains[name].axioms()))
-        return Stage(world, rulings, solver, world.policies)
+            stage.solver.add(*map(_told, ruling.axioms()))
+        return stage
 
 
 def _named(asked: Guarantee) -> tuple[str, ...]:
@@ -228,6 +262,29 @@ def _told(formula: Formula) -> Formula:
     return z3.BoolVal(formula) if isinstance(formula, bool) else formula
 
 
+def _tell_more(
+    stage: Stage,
+    judges: Mapping[Side, Judge],
+    witness: Witness | None,
+    left: dict[Side, dict[str, Constraint]],
+    turn: int,
+) -> bool:
+    """Tell the solver of constraints that are against the call it found, and of more with every turn."""
+    found = False
+    for side, held in left.items():
+        against: list[str] = []
+        if witness is not None:
+            reasons = judges[side].explained(witness.calls[side], witness.state).reasons
+            against = [one.constraint for one in reasons if one.constraint in held]
+        if not against:
+            continue
+        more = islice((key for key in held if key not in against), BATCH**turn)
+        told = [held.pop(key) for key in (*against, *list(more))]
+        stage.tell(stage.rulings[side].passing(told))
+        found = True
+    return found
+
+
 def _block(world: World, reader: Reader, witness: Witness | None) -> tuple[Formula | None, str]:
     """What the solver is not to say again, because no call is like that; and why not."""
     wrong = [] if witness is None else astray(world, reader, witness)
@@ -236,7 +293,7 @@ def _block(world: World, reader: Reader, witness: Witness | None) -> tuple[Formu
         return z3.Not(
             z3.And(*held)
         ), f"no state has such values at `{world.domains[wrong[0]].path}` and beside it"
-    unknown = [(one, domain) for domain in world.domains.values() for one in domain.opaque.values()]
+    unknown = [(one, domain) for domain in world.coming_up.values() for one in domain.opaque.values()]
     if not unknown:
         return None, "the evaluator does not agree"
     held = [domain.value == reader.code(domain) for _, domain in unknown]
@@ -250,4 +307,4 @@ def _block(world: World, reader: Reader, witness: Witness | None) -> tuple[Formu
 def _kin(world: World, names: list[str]) -> list[str]:
     """Variables whose paths begin alike: their values depend on each other."""
     heads = {".".join(world.domains[name].path.split(".")[:2]) for name in names}
-    return [name for name, one in world.domains.items() if ".".join(one.path.split(".")[:2]) in heads]
+    return [name for name, one in world.coming_up.items() if ".".join(one.path.split(".")[:2]) in heads]

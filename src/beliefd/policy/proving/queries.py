@@ -1,6 +1,6 @@
 """Questions as formulas: what a call must be like that settles one, and how the evaluator would say so."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from typing import Final
 
@@ -12,7 +12,7 @@ from beliefd.kernel.substrate.constraints import Constraint
 from beliefd.kernel.substrate.explaining import Explanation
 from beliefd.kernel.substrate.guarantees import Guarantee
 from beliefd.policy.proving.logic import Formula, both, either, negated
-from beliefd.policy.proving.rulings import Ruling
+from beliefd.policy.proving.rulings import HARD, Ruling
 from beliefd.policy.proving.witnesses import Explain, Settles
 from beliefd.policy.proving.world import Side
 
@@ -20,11 +20,18 @@ NO_ALLOW: Final = "NO_ALLOW"
 
 
 class Query(Struct, frozen=True):
-    """One thing to look for. `without`: the verdict is compared with that of the policy less a constraint."""
+    """One thing to look for: a call for which all of `first` and `then` hold, and that no constraint of
+    `passing` stands in the way of. `then` is made only if `first` can be, and constraints are looked at only
+    when a call is found that they are against.
+
+    With `without`, the verdict is compared with that of the policy less this constraint.
+    """
 
     asked: Guarantee
-    assertions: list[Formula]
+    first: list[Formula]
     settles: Settles
+    then: Callable[[], list[Formula]] = list
+    passing: Mapping[Side, list[Constraint]] = {}
     without: str | None = None
 
 
@@ -46,13 +53,22 @@ def queries(
     elif asked.constraint is not UNSET:
         yield from _of_constraint(asked, new, constraints[asked.constraint])
     elif asked.never == "at_all":
-        yield Query(asked, [*new.about(asked), *new.denies_not()], _verdict("allow", "defer"))
+        yield from _not_denied(asked, new, [], _verdict("allow", "defer"))
     else:
-        yield Query(asked, [*new.about(asked), *new.allows()], _verdict("allow"))
+        wanted = [*new.about(asked), *new.allows()]
+        yield Query(asked, wanted, _verdict("allow"), passing={"new": new.constraints})
 
 
 def _verdict(*fitting: str) -> Settles:
     return lambda explain: explain("new").verdict in fitting
+
+
+def _not_denied(asked: Guarantee, new: Ruling, more: list[Formula], settles: Settles) -> Iterator[Query]:
+    """Calls that pass or wait: something allows them, or nothing does and somebody is asked."""
+    about, passing = [*new.about(asked), new.reached, *more], {"new": new.hard_ones}
+    side: Mapping[Side, list[Constraint]] = passing  # type: ignore[assignment]
+    yield Query(asked, [*about, new.allowable], settles, passing=side)
+    yield Query(asked, [*about, negated(new.allowable)], settles, lambda: [new.soft()], side)
 
 
 def _update(asked: Guarantee, old: Ruling, new: Ruling) -> Iterator[Query]:
@@ -64,14 +80,16 @@ def _update(asked: Guarantee, old: Ruling, new: Ruling) -> Iterator[Query]:
         asked,
         [*new.allows(), barred],
         lambda explain: explain("new").verdict == "allow" and explain("old").verdict != "allow",
+        passing={"new": new.constraints},
     )
-    if asked.update == "loosens_nothing":
-        stuck = both(negated(old.soft()), negated(old.allowable))
-        yield Query(
-            asked,
-            [*new.denies_not(), either(negated(old.reached), old.hard(shared), stuck)],
-            lambda explain: explain("new").verdict != "deny" and explain("old").verdict == "deny",
-        )
+    if asked.update == "permits_nothing_new":
+        return
+    settles: Settles = lambda explain: explain("new").verdict != "deny" and explain("old").verdict == "deny"  # noqa: E731
+    yield from _not_denied(asked, new, [either(negated(old.reached), old.hard(shared))], settles)
+    # Nothing allowed it, and nobody was asked.
+    for query in _not_denied(asked, new, [negated(old.allowable)], settles):
+        asking = [one for one in old.constraints if one.on_fail not in HARD]
+        yield replace(query, passing={**query.passing, "old": asking})
 
 
 def _of_constraint(asked: Guarantee, new: Ruling, one: Constraint) -> Iterator[Query]:
@@ -84,12 +102,11 @@ def _of_constraint(asked: Guarantee, new: Ruling, one: Constraint) -> Iterator[Q
             yield Query(asked, [*about, new.stands(one)], lambda explain: _stands(explain, one))
         return
     rest = new.less(one.key)
-    differ = either(
-        _unlike(both(*new.allows()), both(*rest.allows())),
-        _unlike(both(*new.denies_not()), both(*rest.denies_not())),
-    )
+    allows = [both(*one.allows(), *one.passing(one.constraints)) for one in (new, rest)]
+    denies_not = [both(*one.denies_not(), *one.passing(one.hard_ones)) for one in (new, rest)]
+    differ = either(_unlike(*allows), _unlike(*denies_not))
     settles: Settles = lambda explain: explain("new").verdict != explain("old").verdict  # noqa: E731
-    yield Query(asked, [*new.about(asked), differ], settles, one.key)
+    yield Query(asked, [*new.about(asked), differ], settles, without=one.key)
 
 
 def _unlike(left: Formula, right: Formula) -> Formula:

@@ -44,6 +44,7 @@ class Ruling:
         named = self.policy.tools.items()
         self.tools = {name: one for name, one in named if name != ALL and (scope is None or name in scope)}
         self.shared: frozenset[str] = frozenset()
+        self._other: Ruling | None = None
         self.conditions = world.conditions[side]
         self.own = world.own(side)
         self._formulas: dict[str, Formula] = {}
@@ -87,10 +88,7 @@ class Ruling:
 
     def share(self, other: "Ruling", keys: frozenset[str]) -> None:
         """What says the same under both policies is one formula."""
-        self.shared = keys
-        for one in other.constraints:
-            if one.key in keys:
-                self._formulas[one.key] = other.stands(one)
+        self.shared, self._other = keys, other
 
     def less(self, key: str) -> "Ruling":
         """The same policy without one constraint."""
@@ -159,6 +157,8 @@ class Ruling:
 
     def stands(self, one: Constraint) -> Formula:
         """Does a constraint stand in the way of the call?"""
+        if one.key in self.shared and self._other is not None:
+            return self._other.stands(one)
         if one.key not in self._formulas:
             fires = True if one.malformed is not None else self.holds(one)
             against = negated(fires) if one.effect == "allow" and one.malformed is None else fires
@@ -229,15 +229,19 @@ class Ruling:
         return (one for one in self.constraints if one.key not in shared)
 
     def allows(self) -> list[Formula]:
-        """It is let through, and no person is asked: all of these."""
-        passed = [negated(self.stands(one)) for one in self.constraints]
-        return [self.reached, self.allowable, negated(self.asks_person), *passed]
+        """It is let through, and no person is asked: all of these, and no constraint stands in the way."""
+        return [self.reached, self.allowable, negated(self.asks_person)]
 
     def denies_not(self) -> list[Formula]:
-        """It is let through or waits for somebody: all of these."""
-        open_ways = either(self.allowable, self.soft())
-        ended = [negated(self.stands(one)) for one in self.constraints if one.on_fail in HARD]
-        return [self.reached, open_ways, *ended]
+        """It is let through or waits for somebody: all of these, and nothing hard stands in the way."""
+        return [self.reached, either(self.allowable, self.soft())]
+
+    def passing(self, of: Iterable[Constraint]) -> list[Formula]:
+        return [negated(self.stands(one)) for one in of]
+
+    @property
+    def hard_ones(self) -> list[Constraint]:
+        return [one for one in self.constraints if one.on_fail in HARD]
 
     def axioms(self) -> Iterator[Formula]:
         own = self.own

@@ -42,8 +42,8 @@ class Witness(Struct, frozen=True):
     calls: Mapping[Side, Question]
     state: dict[str, Any]
 
-    def found(self, policies: Mapping[Side, Policy]) -> FoundCall:
-        said = {side: explained(policy, self.calls[side], self.state) for side, policy in policies.items()}
+    def found(self, judges: "Mapping[Side, Judge]") -> FoundCall:
+        said = {side: judge.explained(self.calls[side], self.state) for side, judge in judges.items()}
         return FoundCall(
             call=_without_defaults(self.calls["new"]),
             state=self.state,
@@ -60,39 +60,44 @@ def _without_defaults(question: Question) -> dict[str, Any]:
     return {name: value for name, value in plain.items() if name == "args" or value != nothing.get(name)}
 
 
-def explained(policy: Policy, question: Question, state: Mapping[str, Any]) -> Explanation:
-    """INVARIANT: what judges proposals judges what the solver found."""
-    tool = policy.tools.get(question.tool_id)
-    errors = () if tool is None else Schema(tool.schema).errors(question.args)
-    return explain_call(policy, policy_hash(policy), state, question, errors)
+class Judge:
+    """The evaluator under one policy. INVARIANT: what judges proposals judges what the solver found."""
+
+    def __init__(self, policy: Policy) -> None:
+        self.policy = policy
+        self._hash = policy_hash(policy)
+        self._fits = rulebook(policy, self._hash).fits
+
+    def explained(self, question: Question, state: Mapping[str, Any]) -> Explanation:
+        tool = self.policy.tools.get(question.tool_id)
+        errors = () if tool is None else Schema(tool.schema).errors(question.args)
+        return explain_call(self.policy, self._hash, state, question, errors)
+
+    def is_about(self, asked: Guarantee, call: Question, state: Mapping[str, Any]) -> bool:
+        said = {"role": call.role, "tool": call.tool_id, "agent_tier": call.tier, "mode": call.mode}
+        if any(getattr(asked, name) not in (UNSET, one) for name, one in said.items()):
+            return False
+        action = situated(self.policy, self._hash, state, call).action
+        if asked.capability is not UNSET and asked.capability not in action.capabilities:
+            return False
+        return asked.when is UNSET or holds(parse(asked.when), action.known(state), self._fits)
 
 
-def settled(witness: Witness, policies: Mapping[Side, Policy], asked: Guarantee, settles: Settles) -> bool:
+def settled(witness: Witness, judges: Mapping[Side, Judge], asked: Guarantee, settles: Settles) -> bool:
     """Does the evaluator say what the solver says, of a call that the question is about?"""
     try:
         canonical([witness.state, witness.calls["new"].args])
     except NotCanonical:
         return False
-    about = is_about(asked, policies["new"], witness.calls["new"], witness.state)
-    return about and settles(lambda side: explained(policies[side], witness.calls[side], witness.state))
-
-
-def is_about(asked: Guarantee, policy: Policy, call: Question, state: Mapping[str, Any]) -> bool:
-    said = {"role": call.role, "tool": call.tool_id, "agent_tier": call.tier, "mode": call.mode}
-    if any(getattr(asked, name) not in (UNSET, one) for name, one in said.items()):
-        return False
-    action = situated(policy, policy_hash(policy), state, call).action
-    if asked.capability is not UNSET and asked.capability not in action.capabilities:
-        return False
-    fits = rulebook(policy, policy_hash(policy)).fits
-    return asked.when is UNSET or holds(parse(asked.when), action.known(state), fits)
+    about = judges["new"].is_about(asked, witness.calls["new"], witness.state)
+    return about and settles(lambda side: judges[side].explained(witness.calls[side], witness.state))
 
 
 def witness_of(world: World, rulings: Mapping[Side, Ruling], reader: Reader) -> Witness | None:
     """The call of a model; None if there is no such call, whatever the model says."""
-    values = {name: reader.value(domain) for name, domain in world.domains.items()}
+    values = {name: reader.value(domain) for name, domain in world.coming_up.items()}
     args, state = dict[str, Any](), dict[str, Any]()
-    for name, domain in world.domains.items():
+    for name, domain in world.coming_up.items():
         path = domain.path
         if path.startswith(f"{ARGS}."):
             args[path.removeprefix(f"{ARGS}.")] = values[name]
@@ -125,7 +130,7 @@ def _call(
         "mode": values[MODE],
         "hosts": ["example.org"] if reader.truth(world.reaches) else [],
     }
-    if AGENT in world.domains:
+    if AGENT in values:
         made["agent_id"] = values[AGENT]
     if world.reads_time:
         made["now"] = values[NOW]
@@ -152,7 +157,7 @@ def _with_facts(question: Question, world: World, side: Side, values: Mapping[st
     if world.policies[side].context is UNSET:
         return question
     told: dict[str, Any] = {}
-    for name, domain in world.domains.items():
+    for name, domain in world.coming_up.items():
         begins = f"{CALL_FACTS}."
         if not domain.path.startswith(begins) or world.at(domain.path, side) is not domain:
             continue
@@ -170,7 +175,7 @@ def _with_facts(question: Question, world: World, side: Side, values: Mapping[st
 def astray(world: World, reader: Reader, witness: Witness) -> list[str]:
     """Variables whose paths do not lead to what the model says: such values do not go together."""
     found = []
-    for name, domain in world.domains.items():
+    for name, domain in world.coming_up.items():
         path = domain.path
         if path.startswith(f"{ARGS}.") or (path != CALL and not path.startswith(f"{CALL}.")):
             if _is_fact(world, path):

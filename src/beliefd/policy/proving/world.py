@@ -21,6 +21,7 @@ from beliefd.policy.proving.logic import Formula
 from beliefd.policy.proving.paths import AGENT, AGENT_TIER, ARGS, MODE, MUTATES, NOW, ROLE, TOOL, TOOL_TIER
 
 TIERS: Final = tuple(tier.name for tier in Tier)
+ALWAYS: Final = (TOOL, MODE, ROLE, AGENT_TIER, NOW)
 Side = Literal["old", "new"]
 
 _NOWHERE: Final[Mapping[str, Any]] = {"kinds": (ABSENT,), "only": ()}
@@ -59,8 +60,8 @@ class World:
         self.policies = policies
         self.domains: dict[str, Domain] = {}
         self.reaches = z3.Bool("reaches a host")
-        for path in (TOOL, MODE, ROLE, AGENT_TIER, NOW):
-            self.at(path, "new")
+        for path in ALWAYS:
+            self.at(path, "new").value  # noqa: B018 - it comes up in every call
         self.at(NOW, "new").timed = True
         self.conditions = {side: self._conditions(side) for side in policies}
 
@@ -97,9 +98,14 @@ class World:
         return frozenset(key for derived in found if isinstance(derived, dict) for key in derived)
 
     @property
+    def coming_up(self) -> dict[str, Domain]:
+        """The variables that formulas speak of, by name."""
+        return {name: one for name, one in self.domains.items() if one.comes_up}
+
+    @property
     def reads_time(self) -> bool:
         """Does any condition depend on what time it is?"""
-        ages = (leaf.op == "age_over" for one in self.domains.values() for leaf in one.leaves.values())
+        ages = (leaf.op == "age_over" for one in self.coming_up.values() for leaf in one.leaves.values())
         return bool(self.domains[NOW].leaves) or any(ages)
 
     def own(self, side: Side) -> Own:
@@ -139,7 +145,7 @@ class World:
         domain = Domain(path, name, {ABSENT, *kinds}, words)
         if ABSENT not in kinds:
             known = z3.Bool(f"facts known {side if self.apart(path) else ''}")
-            domain.also.append((domain.value != ABSENT) == known)
+            domain.also.append(lambda: (domain.value != ABSENT) == known)
         return domain
 
 
