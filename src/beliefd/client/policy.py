@@ -1,11 +1,16 @@
 """The rules in force."""
 
+from collections.abc import Sequence
+
 import msgspec
+from msgspec import UNSET, UnsetType
 
 from beliefd.client.method import Method
 from beliefd.client.requests import Request
 from beliefd.kernel.policy import Policy
+from beliefd.kernel.substrate.guarantees import Guarantee
 from beliefd.protocol.policy import PolicyAnswer, PolicyRows
+from beliefd.protocol.proofs import SECONDS, ProofAnswer, ProvePolicy
 
 
 class PolicyCalls:
@@ -20,3 +25,15 @@ class PolicyCalls:
     def adopt_policy(self, policy: Policy) -> Request[PolicyAnswer]:
         """Decide under another policy from now on."""
         return Request(PolicyRows.adopt_policy, body=msgspec.to_builtins(policy))
+
+    @Method
+    def prove_policy(
+        self,
+        questions: Sequence[Guarantee] = (),
+        policy: Policy | UnsetType = UNSET,
+        against: Policy | UnsetType = UNSET,
+        seconds: int = SECONDS,
+    ) -> Request[ProofAnswer]:
+        """Prove something of a policy for all calls, or find a call that shows the opposite."""
+        asked = ProvePolicy(policy=policy, against=against, questions=tuple(questions), seconds=seconds)
+        return Request(PolicyRows.prove_policy, body=msgspec.to_builtins(asked))

@@ -3,7 +3,8 @@
 from typing import Literal
 
 from beliefd.kernel.policy import Policy
-from beliefd.protocol.operation import MIB, OPERATORS, Answer, Operation, Vocabulary, reads
+from beliefd.protocol.operation import MIB, OPERATORS, Answer, Operation, Vocabulary, asks, reads
+from beliefd.protocol.proofs import ProofAnswer, ProvePolicy
 
 
 class PolicyAnswer(Answer, frozen=True):
@@ -30,4 +31,13 @@ class PolicyRows(Vocabulary):
         max_body=4 * MIB,  # a file of the largest size that is read, with all defaults filled in
         summary="Decide under another policy from now on",
         example={"uncertainty": {"explain_above": 0.4, "defer_above": 0.7}},
+    )
+    prove_policy = asks(
+        "/v1/policy/prove",
+        ProvePolicy,
+        ProofAnswer,
+        "Prove something of a policy for all calls, or find a call that shows the opposite",
+        roles=OPERATORS,
+        max_body=8 * MIB,  # two policies
+        example={"questions": [{"role": "agent", "tool": "pay", "never": "without_person"}]},
     )

@@ -1,5 +1,6 @@
 """What a policy promises of itself: proved before a policy is adopted, for all calls in all states."""
 
+from collections.abc import Iterator
 from typing import Any, Final, Literal
 
 from msgspec import UNSET, UnsetType
@@ -13,6 +14,7 @@ ModeName = Literal["boost", "normal", "eco", "throttled", "offline-safe"]
 OF_CONSTRAINTS: Final = ("fire", "matter")
 ABOUT: Final = ("role", "tool", "capability", "agent_tier", "mode", "when")
 """Fields that say which calls are meant; those that are left out leave it open."""
+FOR_CALLS: Final = ("without_person", "at_all")
 SAYS: Final = ("never", "can", "update", "never_conflict")
 
 
@@ -70,3 +72,23 @@ class Guarantee(Value, frozen=True):
             return f"{of_calls}: some call can pass"
         passes = "without a person" if self.never == "without_person" else "at all"
         return f"{of_calls}: never {passes}"
+
+
+def contradictions(promises: tuple[Guarantee, ...]) -> Iterator[tuple[int, int]]:
+    """Places of promises of which no policy keeps both: one forbids all that the other asks for."""
+    for at, wanted in enumerate(promises):
+        for other, never in enumerate(promises):
+            if _excludes(never, wanted):
+                yield at, other
+
+
+def _excludes(never: Guarantee, wanted: Guarantee) -> bool:
+    if never.never is UNSET or wanted.can is UNSET:
+        return False
+    same = (
+        wanted.can == "pass" and never.never in FOR_CALLS
+        if wanted.constraint is UNSET
+        else (wanted.constraint, wanted.can) == (never.constraint, never.never)
+    )
+    wider = all(getattr(never, name) in (UNSET, getattr(wanted, name)) for name in ABOUT)
+    return bool(same) and wider

@@ -1,15 +1,13 @@
 """Formulas that fold what is known already, so that the solver is only told what is open."""
 
-import re
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from fractions import Fraction
-from typing import Any, Final
+from typing import Any
 
 import z3
 
-from beliefd.kernel.patterns import TIMESTAMP
+from beliefd.policy.proving.times import EPOCH, moment
 
-EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 Formula = Any
 """True, False, or a formula of the solver."""
 
@@ -48,12 +46,3 @@ def instant(value: Any) -> Formula | None:
     if found is None:
         return None
     return z3.Q((found - EPOCH) // timedelta(microseconds=1), 1_000_000)
-
-
-def moment(value: Any) -> datetime | None:
-    if not isinstance(value, str) or re.search(TIMESTAMP, value) is None:
-        return None
-    try:
-        return datetime.fromisoformat(value)
-    except ValueError:  # it looks like one, and names a thirteenth month
-        return None

@@ -7,14 +7,13 @@ from typing import Any, Final
 
 import z3
 
-from beliefd.kernel.canonical import canonical
 from beliefd.kernel.substrate.paths import ABSENT as NOTHING
 from beliefd.kernel.substrate.paths import look_up, same
 from beliefd.kernel.substrate.predicates import Predicate, holds
 from beliefd.policy.proving import domains as kinds
 from beliefd.policy.proving.domains import Domain, by_no_name
-from beliefd.policy.proving.logic import EPOCH
 from beliefd.policy.proving.samples import samples
+from beliefd.policy.proving.times import EPOCH
 
 OTHER: Final = "~other"
 """Stands for any text that no policy names."""
@@ -193,7 +192,3 @@ def arguments_of(values: Mapping[str, Any], begin: Mapping[str, Any]) -> dict[st
 
 def leads_to(known: Mapping[str, Any], path: str, wanted: Any) -> bool:
     return _same(look_up(known, path), wanted)
-
-
-def named_values(domain: Domain) -> set[bytes]:
-    return {canonical(one) for _, one in domain.literals.values()}
