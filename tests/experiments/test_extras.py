@@ -8,11 +8,9 @@ import numpy as np
 import pytest
 
 from beliefd.experiments.executors.ray import RayExecutor
-from beliefd.experiments.registry import code_hash, template
 from beliefd.experiments.sandbox.errors import ModelFailed
 from beliefd.experiments.sandbox.monty import run_python
-from beliefd.kernel.errors import BeliefdError, Code
-from beliefd.kernel.experiments.plan import TemplateName
+from beliefd.kernel.errors import BeliefdError
 
 
 @pytest.fixture
@@ -23,18 +21,6 @@ def without(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
         monkeypatch.setitem(sys.modules, name, None)
 
     return hidden
-
-
-@pytest.mark.parametrize("asked", [template, code_hash])
-def test_experiments_need_scipy(
-    without: Callable[[str], None], asked: Callable[[TemplateName], object]
-) -> None:
-    template.cache_clear()
-    code_hash.cache_clear()
-    without("scipy")
-    with pytest.raises(BeliefdError, match=r"beliefd\[experiments\]") as refused:
-        asked("bootstrap_ci")
-    assert refused.value.code is Code.INVALID_REQUEST
 
 
 def test_models_in_python_need_monty(without: Callable[[str], None]) -> None:

@@ -393,3 +393,14 @@ def test_the_pieces_of_a_large_body_are_joined_beside_the_event_loop(
     monkeypatch.setattr(bodies, "offload", noted)
     assert asyncio.run(_body_of([b"x" * size, b"y" * size])) == b"x" * size + b"y" * size
     assert joined == [beside]
+
+
+@pytest.mark.parametrize(("size", "returned"), [(1_000, []), (bodies.LARGE, [0])])
+def test_the_pieces_of_a_large_body_are_let_go_before_anything_is_built_of_it(
+    size: int, returned: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    chunks = [b"x" * size, b"y"]
+    held: list[int] = []
+    monkeypatch.setattr(bodies, "return_small_pieces", lambda: held.append(len(chunks)))
+    assert bodies._joined(chunks) == b"x" * size + b"y"
+    assert (held, chunks) == (returned, [])

@@ -10,7 +10,6 @@ from typing import Final
 
 import beliefd
 from beliefd.experiments.plan import Template
-from beliefd.kernel.errors import BeliefdError, Code
 from beliefd.kernel.experiments.params import PARAMS
 from beliefd.kernel.experiments.plan import TemplateName
 
@@ -20,17 +19,8 @@ PACKAGES: Final = ("experiments", "kernel/experiments/params", "kernel/experimen
 LIBRARIES: Final = ("numpy", "scipy")
 
 
-def require_libraries() -> None:
-    try:
-        import scipy.special  # noqa: F401
-    except ImportError:
-        told = "`scipy` is not installed; `pip install 'beliefd[experiments]'` brings it"
-        raise BeliefdError(Code.INVALID_REQUEST, told) from None
-
-
 @cache
 def template(name: TemplateName) -> Template:
-    require_libraries()
     found: Template = import_module(f"beliefd.experiments.templates.{name}").TEMPLATE
     return found
 
@@ -45,7 +35,6 @@ def code_hash(name: TemplateName) -> str:
 
     A change of any of them can change a number, so what was frozen before it cannot be run after it.
     """
-    require_libraries()
     hashed = hashlib.sha256()
     for path in sorted(files(name)):
         text = path.read_bytes()

@@ -6,13 +6,17 @@ from starlette.requests import ClientDisconnect
 from starlette.types import Receive
 
 from beliefd.http.headers import Headers, check_content
+from beliefd.http.heap import return_small_pieces
 from beliefd.http.in_flight import Holding
 from beliefd.kernel.errors import BeliefdError, Code
+from beliefd.protocol.operation import MIB
 from beliefd.protocol.operations import Operation
 from beliefd.protocol.wire import parse_object
 from beliefd.steward.offload import HEAVY_BYTES, offload
 
 DRAIN_LIMIT: Final = 512 * 1024 * 1024
+LARGE: Final = MIB
+"""From here on the milliseconds that it takes to return memory are few beside those of reading it."""
 
 
 async def read_body(operation: Operation, headers: Headers, receive: Receive, holding: Holding) -> Any:
@@ -50,7 +54,16 @@ async def _read(headers: Headers, receive: Receive, limit: int, holding: Holding
     if len(chunks) == 1:
         return chunks[0]
     # Joining a large body takes longer than others should wait, and needs no interpreter meanwhile.
-    return await offload(size > HEAVY_BYTES, b"".join, chunks, kind="parse")
+    return await offload(size > HEAVY_BYTES, _joined, chunks, kind="parse")
+
+
+def _joined(chunks: list[bytes]) -> bytes:
+    """INVARIANT: a large body is held once. Its pieces go back before anything is built from it."""
+    data = b"".join(chunks)
+    chunks.clear()
+    if len(data) >= LARGE:
+        return_small_pieces()
+    return data
 
 
 def _problem(size: int, limit: int, holding: Holding) -> BeliefdError | None:

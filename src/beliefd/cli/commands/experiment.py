@@ -117,9 +117,6 @@ def panel(template: tuple[str, ...], sizes: tuple[int, ...], **asked: Any) -> Re
     Needs no server. Observations come from many families: normal, skewed, heavy-tailed, contaminated,
     discrete, dependent. Exits 4 if false claims are supported more often than alpha, by more than chance.
     """
-    from beliefd.experiments.registry import require_libraries
-
-    require_libraries()
     from rich.progress import Progress
 
     from beliefd.experiments.panel.claims import CLAIMS
