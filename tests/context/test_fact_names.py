@@ -8,7 +8,7 @@ from beliefd.policy.files import parse_policy
 from beliefd.policy.presets import preset_text
 
 GUARD = preset_text("guard").decode()
-HEAD = "v: 1\ncontext: {}\nconstraints:\n  constraint.mine:\n    v: 1\n    effect: deny\n    when: "
+HEAD = "v: 1\ncontext: {}\nconstraints:\n  constraint.mine:\n    v: 2\n    effect: deny\n    when: "
 
 WRONG = {
     # what stands there: what was meant
@@ -27,6 +27,13 @@ WRONG = {
     "{op: not, args: [{op: eq, args: [fact.call.comanded, none]}]}": "did you mean `fact.call.commanded`",
     "{op: eq, args: [facts.call.tier, write]}": "did you mean `fact.call.tier`",
     "{op: eq, args: [fact.cal.tier, write]}": "did you mean `fact.call.tier`",
+    "{op: gt, args: [fact.call.nht, 3]}": "did you mean `fact.call.nth`",
+    "{op: gt, args: [fact.call.intended, 0]}": "which `fact.call.intended` never is",
+    "{op: gt, args: [fact.call.nth, '2026-01-01T00:00:00Z']}": "which `fact.call.nth` never is",
+    "{op: starts_with, args: [fact.call.sinks, ana]}": "which `fact.call.sinks` never is",
+    "{op: intersects, args: [fact.call.tier, [write]]}": "which `fact.call.tier` never is",
+    "{op: starts_with, args: [fact.call.tier, wirte]}": 'never starts with "wirte"',
+    "{op: matches, args: [fact.call.tier, '^w.d']}": "here fits `read`, `egress`, `write`",
 }
 
 
@@ -46,6 +53,12 @@ def test_a_misspelled_fact_is_named_with_what_was_meant(condition: str) -> None:
         "{op: eq, args: [fact.call.nth, 2]}",
         "{op: eq, args: [fact.order.tier, anything]}",
         "{op: exists, args: [fact.call]}",
+        "{op: between, args: [fact.call.nth, 2, 5]}",
+        "{op: matches, args: [fact.call.tier, '^w.*e$']}",
+        "{op: count, args: [fact.call.sinks, gt, 3]}",
+        "{op: count, args: [fact.call.shell, gt, 3]}",
+        "{op: intersects, args: [fact.call.shell.runs, [curl, wget]]}",
+        "{op: starts_with, args: [fact.call.tool_id, 'mail.']}",
     ],
 )
 def test_what_there_is_passes(condition: str) -> None:

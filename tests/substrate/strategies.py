@@ -4,7 +4,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from beliefd.kernel.substrate.constraints import Action
+from beliefd.kernel.substrate.constraints import EFFECTS, EFFECTS_BY_VERSION, Action
 
 KEYS = ("fact.a", "fact.a.b", "fact.b", "goal.x", "goal.x.y", "goal.z")
 PATHS = (
@@ -22,7 +22,8 @@ TOOLS = ("t.one", "t.two")
 CAPABILITIES = ("net", "disk")
 SCHEMAS: dict[str, dict[str, Any]] = {"whole": {"type": "integer"}, "thing": {"type": "object"}}
 
-scalars = st.sampled_from([None, True, False, 0, 1, 1.0, "1", "a", ""])
+TIMES = ("2026-01-01T00:00:00Z", "2026-01-01T01:00:00+01:00", "2026-01-01T00:01:00Z", "2026-13-01T00:00:00Z")
+scalars = st.sampled_from([None, True, False, 0, 1, 1.0, 2, -0.5, "1", "a", "ab", "", *TIMES])
 small = st.recursive(
     scalars,
     lambda inner: (
@@ -51,23 +52,51 @@ leaves = st.one_of(
         st.sampled_from(["whole", "thing", {"type": "array"}, {"required": ["n"]}]),
     ),
 )
-predicates = st.recursive(
-    leaves,
-    lambda inner: (
-        st.builds(
-            lambda op, args: {"op": op, "args": args},
-            st.sampled_from(["all", "any"]),
-            st.lists(inner, max_size=3),
-        )
-        | st.builds(lambda one: {"op": "not", "args": [one]}, inner)
-    ),
-    max_leaves=5,
+
+
+def leaf(op: Any, *args: Any) -> st.SearchStrategy[dict[str, Any]]:
+    """An operator on some path; it and its arguments are drawn, or stand as they are."""
+    drawn = [one if isinstance(one, st.SearchStrategy) else st.just(one) for one in (op, *args)]
+    return st.builds(lambda op, path, *rest: {"op": op, "args": [path, *rest]}, drawn[0], paths, *drawn[1:])
+
+
+lists = st.lists(small, max_size=3)
+later_leaves = st.one_of(
+    leaf(st.sampled_from(["lt", "le", "gt", "ge"]), st.sampled_from([0, 1, 1.5, *TIMES[:3]])),
+    leaf("between", 0, st.sampled_from([0, 1.0])),
+    leaf("between", TIMES[0], TIMES[2]),
+    leaf("age_over", st.sampled_from([0, 30, 60])),
+    leaf(st.sampled_from(["starts_with", "ends_with"]), st.sampled_from(["", "a", "2026", "Z"])),
+    leaf("matches", st.sampled_from(["", "^a", "b$", "[0-9]+", "^(a|ab)*$"])),
+    leaf(st.sampled_from(["subset", "intersects"]), lists),
+    leaf("count", st.sampled_from(["lt", "le", "gt", "ge", "eq"]), st.integers(0, 2)),
 )
+
+
+def joined(some: st.SearchStrategy[dict[str, Any]]) -> st.SearchStrategy[dict[str, Any]]:
+    return st.recursive(
+        some,
+        lambda inner: (
+            st.builds(
+                lambda op, args: {"op": op, "args": args},
+                st.sampled_from(["all", "any"]),
+                st.lists(inner, max_size=3),
+            )
+            | st.builds(lambda one: {"op": "not", "args": [one]}, inner)
+        ),
+        max_leaves=5,
+    )
+
+
+predicates = joined(leaves)
+later_predicates = joined(leaves | later_leaves)
 junk = st.one_of(
     small,
     st.builds(lambda op, args: {"op": op, "args": args}, st.sampled_from(["xor", "not", "eq"]), st.just([])),
     st.just({"op": "schema", "args": ["call.args", "nobody"]}),
     st.just({"op": "schema", "args": ["call.args", {"type": "nothing"}]}),
+    st.just({"op": "matches", "args": ["call.args", "(?=a)"]}),
+    later_leaves,
 )
 subjects = st.one_of(
     st.none(),
@@ -80,14 +109,16 @@ on_fails = st.sampled_from(["block", "ask", "defer", "degrade"])
 @st.composite
 def constraints(draw: st.DrawFn, malformed: bool = True) -> Any:
     """Most can be read; some are spoilt in one place or another."""
+    version = draw(st.sampled_from([1, 2]))
     made: dict[str, Any] = {
-        "v": 1,
-        "effect": draw(st.sampled_from(["allow", "deny"])),
+        "v": version,
+        "effect": draw(st.sampled_from(EFFECTS_BY_VERSION[version])),
         "subject": draw(subjects),
-        "on_fail": draw(on_fails),
     }
+    if made["effect"] in EFFECTS:
+        made["on_fail"] = draw(on_fails)
     if draw(st.booleans()):
-        made["when"] = draw(predicates)
+        made["when"] = draw(predicates if version == 1 else later_predicates)
     if malformed and draw(st.integers(0, 5)) == 0:
         return draw(st.one_of(small, st.builds(lambda name, bad: {**made, name: bad}, spoilt, junk)))
     return made
@@ -106,5 +137,5 @@ actions = st.builds(
     st.sampled_from([None, *TOOLS, "t.other"]),
     st.lists(st.sampled_from((*CAPABILITIES, "write:fact", "write:goal")), max_size=3).map(tuple),
     st.dictionaries(st.sampled_from(["n", "b"]), small, max_size=2),
-    st.sampled_from([{}, {"tier": "DELETE", "confirmed": True}]),
+    st.sampled_from([{}, {"tier": "DELETE", "confirmed": True}, {"now": TIMES[2]}, {"now": TIMES[0]}]),
 )

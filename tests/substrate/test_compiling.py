@@ -30,6 +30,7 @@ from tests.substrate.vectors import CASES, Case
 ADMIN = Principal(id="admin://zoe", role=Role.ADMIN)
 SEND = "$.constraints.constraint.no.send"
 HEAD = "v: 1\nconstraints:\n  constraint.no.send:\n    v: 1\n"
+HEAD2 = HEAD.replace("    v: 1", "    v: 2")
 
 WRONG: dict[str, tuple[str, int, str, str]] = {
     # what is wrong: the file, its line, the path, what the complaint offers
@@ -67,7 +68,63 @@ WRONG: dict[str, tuple[str, int, str, str]] = {
         f"{SEND}.when",
         "mean `money`",
     ),
-    "version": (f"{HEAD.replace('    v: 1', '    v: 2')}    effect: deny\n", 4, f"{SEND}.v", "`1`"),
+    "version": (f"{HEAD.replace('    v: 1', '    v: 3')}    effect: deny\n", 4, f"{SEND}.v", "`1`, `2`"),
+    "operator of version 2": (
+        f"{HEAD}    effect: deny\n    when: {{op: '>', args: [call.args.amount, 100]}}\n",
+        6,
+        f"{SEND}.when.op",
+        "with `v: 2`, `gt` fits too",
+    ),
+    "effect of version 2": (f"{HEAD}    effect: ask\n", 5, f"{SEND}.effect", "with `v: 2`, `ask` fits too"),
+    "word of another language": (
+        f"{HEAD2}    effect: deny\n    when: {{op: '>=', args: [call.args.amount, 100]}}\n",
+        6,
+        f"{SEND}.when.op",
+        "did you mean `ge`?",
+    ),
+    "effect and on_fail": (
+        f"{HEAD2}    effect: ask\n    on_fail: ask\n",
+        6,
+        f"{SEND}.on_fail",
+        "`on_fail` is said already: the effect is `ask`",
+    ),
+    "number": (
+        f"{HEAD2}    effect: deny\n    when: {{op: lt, args: [fact.x, '100']}}\n",
+        6,
+        f"{SEND}.when.args",
+        "lt takes a path and a number or an ISO time",
+    ),
+    "ends": (
+        f"{HEAD2}    effect: deny\n    when: {{op: between, args: [fact.x, 5, 1]}}\n",
+        6,
+        f"{SEND}.when.args",
+        "the low one first",
+    ),
+    "look-around": (
+        f"{HEAD2}    effect: deny\n    when: {{op: matches, args: [fact.x, '(?=a)b']}}\n",
+        6,
+        f"{SEND}.when.args[1]",
+        "it looks around",
+    ),
+    "back-reference": (
+        f"{HEAD2}    effect: deny\n    when: {{op: matches, args: [fact.x, '(a)\\1']}}\n",
+        6,
+        f"{SEND}.when.args[1]",
+        "refers back",
+    ),
+    "long pattern": (
+        f"{HEAD2}    effect: deny\n    when: {{op: matches, args: [fact.x, {'a' * 1001}]}}\n",
+        6,
+        f"{SEND}.when.args[1]",
+        "at most 1000 characters",
+    ),
+    "time in an invariant": (
+        f"{HEAD2.replace('no.send', 'invariant.x')}    effect: deny\n"
+        "    when: {op: age_over, args: [fact.x, 1]}\n",
+        6,
+        "$.constraints.constraint.invariant.x.when",
+        "about states alone",
+    ),
     "no object": ("constraints:\n  constraint.no.send: deny\n", 2, SEND, "not an object"),
     "key": (
         "constraints:\n  all:\n    v: 1\n    effect: allow\n",
@@ -261,7 +318,7 @@ async def test_what_an_earlier_version_adopted_denies_as_it_did_and_is_complaine
     store = MemoryStore()
     there = await start(store)
     following = asyncio.ensure_future(there.steward.in_force.follow(every=0))
-    bad = policy(constraints={"constraint.x": {"v": 2}}, security={"rate_limit": 3})
+    bad = policy(constraints={"constraint.x": {"v": 3}}, security={"rate_limit": 3})
     earlier = bootstrap(store).steward.in_force
     await earlier._store.adopt(_adoption(bad))
     for _ in range(20):

@@ -103,7 +103,9 @@ def test_both_example_constraints_of_the_specification(web: Web) -> None:
         "ask",
         ["fact.source_ref"],
     )
-    assert waiting["reasons"][0]["remedy"] == "`fact.source_ref` exists (now missing)"
+    assert waiting["reasons"][0]["remedy"] == (
+        "a person must approve, or `fact.source_ref` exists (now missing)"
+    )
     assert web.house.toolbox.count == 0
     (stated,) = web.propose("encoder", delta(fact__source_ref="doc-1"))
     assert stated["verdict"] == "allow"

@@ -250,7 +250,7 @@ def test_candidates_are_judged_in_order_each_on_what_the_allowed_ones_before_it_
         "ALLOWED",
         "NOT_AUTHORISED",
         "ALLOWED",
-        "DENIED",
+        "DEFER",
     ]
     assert set(house.state(session).substrate.symbolic_state) == {"goal.a", "goal.lock"}
     assert answer.state_snapshot_id == house.state(session).substrate.state_snapshot_id

@@ -163,4 +163,4 @@ def test_an_explanation_is_given_for_a_caller_of_some_tier() -> None:
     told = explain_call(given, policy_hash(given), {}, Question(tool_id="t.x", tier="MODIFY"))
     assert (told.verdict, told.reason_code) == ("deny", "TIER_TOO_LOW")
     told = explain_call(given, policy_hash(given), {}, Question(tool_id="t.x"))
-    assert (told.verdict, told.reason_code) == ("defer", "NEEDS_PERSON")
+    assert (told.verdict, told.reason_code) == ("defer", "ASK")

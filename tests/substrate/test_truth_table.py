@@ -26,7 +26,7 @@ from beliefd.kernel.substrate.tools import CallFinding, ProposalFindings, ToolDe
 from beliefd.ledger.chain import policy_hash
 from beliefd.policy.compiling import problems
 from tests.cli.runner import beliefd
-from tests.substrate.kernel import facts_of, session_with
+from tests.substrate.kernel import NOW, facts_of, session_with
 from tests.substrate.support import call_candidate, proposal
 from tests.substrate.vectors import CASES, Case
 
@@ -40,7 +40,7 @@ def definition(case: Case) -> ToolDefinition:
 
 def action(case: Case) -> Action:
     known = definition(case)
-    context = {"tier": known.tier, "mutates": known.mutates}
+    context = {"tier": known.tier, "mutates": known.mutates, "now": NOW}
     return Action(case.call["tool_id"], known.capabilities, case.call["args"], context)
 
 

@@ -13,6 +13,7 @@ from beliefd.kernel.labels import ATTESTED, Label
 from beliefd.kernel.limits import DEFAULT_LIMITS, LimitsPolicy
 from beliefd.kernel.names import ALL, covers, refuse_loose
 from beliefd.kernel.scan.whole_words import whole_words
+from beliefd.kernel.substrate.arbitration_policy import ArbitrationPolicy
 from beliefd.kernel.substrate.capability_policy import BEGIN_WITHIN_SECONDS, CallsPolicy, CapabilityRule
 from beliefd.kernel.substrate.guarantees import Guarantee, ModeName
 from beliefd.kernel.substrate.tools import ToolDefinition
@@ -335,6 +336,7 @@ class Policy(Value, frozen=True):
     firewall: FirewallPolicy = FirewallPolicy()
     content: ContentPolicy = ContentPolicy()
     tiers: TiersPolicy = TiersPolicy()
+    arbitration: ArbitrationPolicy = ArbitrationPolicy()
     # Not in the hash while they are not given: what was adopted before there were any keeps its hash.
     limits: LimitsPolicy | UnsetType = UNSET
     capabilities: Annotated[tuple[CapabilityRule, ...], msgspec.Meta(max_length=1000)] | UnsetType = UNSET
@@ -377,7 +379,8 @@ class Policy(Value, frozen=True):
         return max(found, key=lambda name: Tier[name])
 
 
-EARLIER: Final = {
+EARLIER: Final[dict[str, dict[str, Any]]] = {
+    "arbitration": {"constraints": 1, "reasons": "failure"},
     "beliefs": {"conclusions": "free", "tier": "READ_ONLY"},
     "evidence": {"require": "attested"},
 }

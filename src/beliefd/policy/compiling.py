@@ -14,9 +14,10 @@ from msgspec.structs import replace
 from beliefd.kernel.errors import invalid
 from beliefd.kernel.names import ALL, covers
 from beliefd.kernel.policy import Policy
-from beliefd.kernel.substrate.constraints import EFFECTS, ON_FAIL, Constraint
+from beliefd.kernel.substrate.arbitration_policy import VERSION
+from beliefd.kernel.substrate.constraints import EFFECTS, EFFECTS_BY_VERSION, ON_FAIL, Constraint
 from beliefd.kernel.substrate.guarantees import Guarantee, contradictions
-from beliefd.kernel.substrate.predicates import CALL_FACTS, Malformed, Misfit, parse, paths_read
+from beliefd.kernel.substrate.predicates import BY_VERSION, CALL_FACTS, Malformed, Misfit, parse, paths_read
 from beliefd.kernel.substrate.rulebook import rulebook
 from beliefd.kernel.substrate.schemas import BadSchema, Schema
 from beliefd.kernel.values import shown
@@ -24,7 +25,7 @@ from beliefd.ledger.chain import policy_hash
 from beliefd.policy.fact_names import is_fact, misfits
 
 KEYS: Final = "constraint.*"
-NAMED: Final = 16
+NAMED: Final = 24
 """So many names are read at a glance."""
 WORDS: Final = {"effect": EFFECTS, "on_fail": ON_FAIL}
 """Fields of constraints that take one of a few words."""
@@ -117,8 +118,18 @@ def _facts(one: Constraint, *, asked: bool) -> Iterator[Problem]:
         )
 
 
-MEANT: Final = {"and": "all", "or": "any", "equals": "eq", "==": "eq", "!": "not"}
+MEANT: Final = {
+    **{"and": "all", "or": "any", "equals": "eq", "==": "eq", "=": "eq", "!": "not"},
+    **{"<": "lt", "<=": "le", "lte": "le", ">": "gt", ">=": "ge", "gte": "ge", "range": "between"},
+    **{"older_than": "age_over", "prefix": "starts_with", "suffix": "ends_with"},
+    **{"startswith": "starts_with", "endswith": "ends_with"},
+    **{"regex": "matches", "pattern": "matches", "=~": "matches", "like": "matches"},
+    **{"overlaps": "intersects", "len": "count", "length": "count", "size": "count"},
+    **{"permit": "allow", "forbid": "deny", "block": "deny", "confirm": "ask", "approve": "ask"},
+}
 """Words of other languages; those that look alike mean something else."""
+LATER: Final = {"op": BY_VERSION[VERSION], "effect": EFFECTS_BY_VERSION[VERSION]}
+"""What the newest version knows, by field."""
 
 
 def _remedy(misfit: Misfit) -> str:
@@ -126,14 +137,19 @@ def _remedy(misfit: Misfit) -> str:
     got, allowed = misfit.got, misfit.allowed
     if not allowed:
         return "correct it or take it out: as it stands, it denies whatever its subject names"
+    meant = MEANT.get(got, got) if isinstance(got, str) else ""
+    fits = f"here fits {_names(allowed)}{_later(misfit, meant)}"
     elsewhere = [name for name, words in WORDS.items() if got in words and name != misfit.at]
     if elsewhere and "." not in misfit.at:
-        return f"`{got}` is a word of `{elsewhere[0]}`; here fits {_names(allowed)}"
-    if isinstance(got, str) and (meant := MEANT.get(got)) in allowed:
-        return f"did you mean `{meant}`? here fits {_names(allowed)}"
-    if isinstance(got, str) and (near := get_close_matches(shown(got), allowed, 1)):
-        return f"did you mean `{near[0]}`? here fits {_names(allowed)}"
-    return f"here fits {_names(allowed)}"
+        return f"`{got}` is a word of `{elsewhere[0]}`; {fits}"
+    near = [meant] if meant in allowed else get_close_matches(shown(meant), allowed, 1) if meant else []
+    return f"did you mean `{near[0]}`? {fits}" if near else fits
+
+
+def _later(misfit: Misfit, word: str) -> str:
+    """What else would do: the version of constraints that knows the word."""
+    known = LATER.get(misfit.at.rpartition(".")[2], ())
+    return f"; with `v: {VERSION}`, `{word}` fits too" if word in known and word not in misfit.allowed else ""
 
 
 def _names(allowed: Iterable[str]) -> str:

@@ -12,7 +12,8 @@ from typing import Any, Final, Literal, Union, get_args, get_origin, get_type_hi
 import msgspec
 
 from beliefd.kernel.origin import CallFacts
-from beliefd.kernel.substrate.predicates import CALL_FACTS, Misfit, Predicate
+from beliefd.kernel.substrate.operators import TABLE
+from beliefd.kernel.substrate.predicates import CALL_FACTS, JOINING, Misfit, Predicate, holds
 from beliefd.kernel.substrate.tools import CallFinding
 
 BESIDE: Final = ("context", "shell")
@@ -22,7 +23,7 @@ COMPARING: Final = ("eq", "in")
 
 def misfits(predicate: Predicate, at: str = "when") -> Iterator[tuple[str, Misfit]]:
     """(what is wrong, where and what fits) of every condition on a fact that can never hold."""
-    if predicate.op in ("all", "any", "not"):
+    if predicate.op in JOINING:
         for number, inner in enumerate(predicate.args):
             yield from misfits(inner, f"{at}.args[{number}]")
         return
@@ -36,6 +37,8 @@ def misfits(predicate: Predicate, at: str = "when") -> Iterator[tuple[str, Misfi
         yield f"`{path}` is no fact about a call", Misfit(f"{at}.args[0]", path, known)
         return
     if predicate.op not in COMPARING:
+        if TABLE[predicate.op].version > 1:
+            yield from _never(predicate, kind, at)
         return
     values = predicate.args[1] if predicate.op == "in" else predicate.args[1:]
     for number, value in enumerate(values):
@@ -43,6 +46,31 @@ def misfits(predicate: Predicate, at: str = "when") -> Iterator[tuple[str, Misfi
             place = f"{at}.args[1][{number}]" if predicate.op == "in" else f"{at}.args[1]"
             wrong = f"`{path}` is never {msgspec.json.encode(value).decode()}"
             yield wrong, Misfit(place, value, _words(kind))
+
+
+def _never(predicate: Predicate, kind: Any, at: str) -> Iterator[tuple[str, Misfit]]:
+    """The same of operators that are about numbers, texts or lists only."""
+    operator, args, words = TABLE[predicate.op], predicate.args, _words(kind)
+    if not operator.can_hold(_kinds(kind), args):
+        meant = f"`{predicate.op}` is about {' and '.join(operator.kinds)}, which `{args[0]}` never is"
+        yield meant, Misfit(f"{at}.args[0]", args[0])
+    elif get_origin(kind) is Literal and not any(holds(predicate, {args[0]: one}, _trusted) for one in words):
+        yield f"`{args[0]}` never {operator.words(args)[0]}", Misfit(f"{at}.args[1]", args[1], words)
+
+
+def _trusted(_: str, __: Any) -> bool:
+    return True
+
+
+def _kinds(kind: Any) -> set[str]:
+    """What a value of this type can be, as operators tell values apart."""
+    if get_origin(kind) in (Union, UnionType):
+        return {found for one in get_args(kind) for found in _kinds(one)}
+    if get_origin(kind) is tuple:
+        return {"list"}
+    if get_origin(kind) is Literal or kind is str:
+        return {"text"}
+    return {"object"} if _is_struct(kind) else {"number"} if kind in (int, float) else set()
 
 
 def is_fact(path: str) -> bool:

@@ -60,7 +60,7 @@ def judge_call(
     judgement = state.truths(rules).judge(state, action)
     judgement = with_person(judgement, policy, candidate.tool_id, tier, finding)
     judgement = with_consent(judgement, situation.consent)
-    if (result := failed(judgement, action.known(state), rules)) is None:
+    if (result := failed(situation, judgement, action.known(state))) is None:
         return allowed(call=envelope(situation, candidate, finding, definition, capability, index))
     if result.on_fail == "ask":
         return _asked(situation, candidate, finding, result, judgement, index)

@@ -11,9 +11,11 @@ from typing import Any, Final
 from msgspec import Struct
 from rpds import HashTrieMap
 
+from beliefd.kernel.substrate.arbitration_policy import ArbitrationPolicy
 from beliefd.kernel.substrate.constraints import (
     EVERYTHING,
     INVARIANTS,
+    NEWEST,
     Action,
     Constraint,
     Failure,
@@ -22,8 +24,9 @@ from beliefd.kernel.substrate.constraints import (
     failing,
     read_constraint,
 )
+from beliefd.kernel.substrate.operators import SchemaCheck
 from beliefd.kernel.substrate.paths import keys_of
-from beliefd.kernel.substrate.predicates import SchemaCheck, paths_read, reads_call
+from beliefd.kernel.substrate.predicates import paths_read, reads_call
 
 NO_FAILURES: "Final[HashTrieMap[str, Failure]]" = HashTrieMap()
 INVARIANT: Final = Subject(tool_id="", capability="")
@@ -31,15 +34,22 @@ INVARIANT: Final = Subject(tool_id="", capability="")
 
 
 class ConstraintIndex:
-    """Constraints of one policy, ready to be asked. `known` are the schemas that they may name."""
+    """Constraints of one policy, ready to be asked. `known` are the schemas that they may name.
+
+    Those that depend on the call or on the time are judged per call, all others once per change of a key.
+    """
 
     __slots__ = ("allows", "by_read", "called", "constraints", "fits", "fixed", "read_by")
 
     def __init__(
-        self, raw: Mapping[str, Any], fits: SchemaCheck, known: Container[str] | None = None
+        self,
+        raw: Mapping[str, Any],
+        fits: SchemaCheck,
+        known: Container[str] | None = None,
+        rules: ArbitrationPolicy = NEWEST,
     ) -> None:
         self.fits = fits
-        self.constraints = [read_constraint(key, raw[key], known) for key in sorted(raw)]
+        self.constraints = [read_constraint(key, raw[key], known, rules) for key in sorted(raw)]
         self.fixed: dict[Subject, list[Constraint]] = {INVARIANT: []}
         self.called: dict[Subject, list[Constraint]] = {}
         self.allows: dict[Subject, int] = {}

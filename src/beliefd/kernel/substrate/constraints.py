@@ -1,4 +1,4 @@
-"""Constraints, version 1: what they say, when they apply, and the plain reading of the truth table.
+"""Constraints: what they say, when they apply, and the plain reading of the truth table.
 
 `judge` here reads like the specification and is the oracle; `rules.py` gives the same answers fast.
 """
@@ -9,15 +9,18 @@ from typing import Any, Final, Literal, get_args
 
 from msgspec import UNSET, Struct, UnsetType
 
+from beliefd.kernel.substrate.arbitration_policy import ArbitrationPolicy
+from beliefd.kernel.substrate.operators import SchemaCheck
 from beliefd.kernel.substrate.predicates import (
     CALL,
     CALL_FACTS,
     Malformed,
     Misfit,
     Predicate,
-    SchemaCheck,
     holds,
+    is_of_call,
     parse,
+    paths_read,
     schemas_named,
 )
 from beliefd.kernel.values import Value
@@ -26,7 +29,11 @@ OnFail = Literal["block", "ask", "defer", "degrade"]
 Effect = Literal["allow", "deny"]
 ON_FAIL: Final[tuple[str, ...]] = get_args(OnFail)
 EFFECTS: Final[tuple[str, ...]] = get_args(Effect)
+MILDER: Final = tuple(one for one in ON_FAIL if one != "block")
+"""Effects of their own from version 2 on: a deny with that `on_fail`."""
+EFFECTS_BY_VERSION: Final = {1: EFFECTS, 2: (*EFFECTS, *MILDER)}
 INVARIANTS: Final = "constraint.invariant."
+NEWEST: Final = ArbitrationPolicy()
 FIELDS: Final = frozenset({"v", "effect", "subject", "when", "on_fail", "reason"})
 
 
@@ -52,8 +59,9 @@ EVERYTHING: Final = Subject()
 class Constraint(Struct, frozen=True):
     """A constraint as read. `malformed` says why it could not be; then it denies whatever it names.
 
-    `misfit` says where, and what could stand there. `remedy` is what would make it pass, where that does not
-    follow from a condition.
+    `effect` is `deny` for one that asks, defers or degrades, and `on_fail` says so; `raw` is as it was
+    written. `misfit` says where, and what could stand there. `remedy` is what would make it pass, where that
+    does not follow from a condition.
     """
 
     key: str
@@ -113,7 +121,8 @@ class _Overlay(dict[str, Any]):
 class Reason(Value, frozen=True):
     """Why something did not pass: which constraint, what it read, and what would make it pass.
 
-    `origin` says which values of a call it is about, and where they came from.
+    `origin` says which values of a call it is about, and where they came from. `missing` are the keys that
+    nobody has said anything about, of what is put off until somebody has.
     """
 
     code: str
@@ -122,6 +131,7 @@ class Reason(Value, frozen=True):
     keys: tuple[str, ...] = ()
     remedy: str = ""
     origin: tuple[str, ...] | UnsetType = UNSET
+    missing: tuple[str, ...] | UnsetType = UNSET
 
     @property
     def words(self) -> str:
@@ -155,7 +165,9 @@ class Judgement(Struct, frozen=True):
         return self.allowed or any(item.constraint.effect == "allow" for item in self.failures)
 
 
-def read_constraint(key: str, raw: Any, known: Container[str] | None = None) -> Constraint:
+def read_constraint(
+    key: str, raw: Any, known: Container[str] | None = None, rules: ArbitrationPolicy = NEWEST
+) -> Constraint:
     """INVARIANT: never raises; what cannot be read denies everything its subject names.
 
     `known` are the schemas that may be named; without it, names are taken on trust.
@@ -168,23 +180,52 @@ def read_constraint(key: str, raw: Any, known: Container[str] | None = None) -> 
         if unknown := sorted(str(name) for name in raw if name not in FIELDS):
             left = sorted(FIELDS - raw.keys())
             raise Malformed(f"`{unknown[0]}` is not a field of a constraint", unknown[0], unknown[0], left)
-        if raw.get("v") != 1 or isinstance(raw.get("v"), bool):
-            raise Malformed("`v` is not 1", "v", raw.get("v"), ["1"])
-        effect, on_fail, reason = raw.get("effect"), raw.get("on_fail", "block"), raw.get("reason", "")
-        if effect not in EFFECTS:
-            raise Malformed(f"`effect` is neither {' nor '.join(EFFECTS)}", "effect", effect, EFFECTS)
-        if on_fail not in ON_FAIL:
-            raise Malformed(f"`on_fail` is none of {', '.join(ON_FAIL)}", "on_fail", on_fail, ON_FAIL)
+        version = _version(raw, rules.constraints)
+        effect, on_fail = _effect(raw, version)
+        reason = raw.get("reason", "")
         if not isinstance(reason, str):
             raise Malformed("`reason` is not text", "reason")
-        when = None if raw.get("when") is None else _condition(raw["when"], known)
+        when = None
+        if raw.get("when") is not None:
+            when = _condition(parse(raw["when"], version=version, steps=rules.steps), known)
+            if version > 1 and key.startswith(INVARIANTS):
+                _refuse_call(when)
         return Constraint(key, effect, subject, when, on_fail, reason, raw=raw)
     except Malformed as error:
         return Constraint(key, subject=subject, malformed=str(error), raw=raw, misfit=error.misfit)
 
 
-def _condition(raw: Any, known: Container[str] | None) -> Predicate:
-    when = parse(raw)
+def _version(raw: dict[str, Any], newest: int) -> int:
+    version, known = raw.get("v"), range(1, newest + 1)
+    for one in known:
+        if version == one and not isinstance(version, bool):
+            return one
+    said = "is not 1" if newest == 1 else "is neither " + " nor ".join(map(str, known))
+    raise Malformed(f"`v` {said}", "v", version, map(str, known))
+
+
+def _effect(raw: dict[str, Any], version: int) -> tuple[Effect, OnFail]:
+    """What it does, and what follows: what asks, defers or degrades is a deny with that consequence."""
+    effect, on_fail, fitting = raw.get("effect"), raw.get("on_fail", "block"), EFFECTS_BY_VERSION[version]
+    if effect not in fitting:
+        said = f"neither {' nor '.join(fitting)}" if version == 1 else f"none of {', '.join(fitting)}"
+        raise Malformed(f"`effect` is {said}", "effect", effect, fitting)
+    if effect in MILDER:
+        if "on_fail" in raw:
+            raise Malformed(f"`on_fail` is said already: the effect is `{effect}`", "on_fail")
+        return "deny", effect
+    if on_fail not in ON_FAIL:
+        raise Malformed(f"`on_fail` is none of {', '.join(ON_FAIL)}", "on_fail", on_fail, ON_FAIL)
+    return effect, on_fail
+
+
+def _refuse_call(when: Predicate) -> None:
+    """An invariant is about states alone. One that reads a call or the time would silently never see them."""
+    if read := sorted(path for path in paths_read(when) if is_of_call(path)):
+        raise Malformed(f"an invariant is about states alone, and this one reads `{read[0]}`", "when")
+
+
+def _condition(when: Predicate, known: Container[str] | None) -> Predicate:
     if known is not None:
         # Also where another branch would decide: what cannot be judged whole is not judged in part.
         for name in sorted(schemas_named(when)):

@@ -31,7 +31,7 @@ def judge_delta(situation: Situation, candidate: DeltaCandidate, index: int) -> 
         return stale(overlap)
     judgement = with_consent(state.truths(rules).judge(state, action), situation.consent)
     known: Any = action.known(state)
-    result = failed(judgement, known, rules)
+    result = failed(situation, judgement, known)
     if result is None:
         # INVARIANT: staged on a copy, checked, then committed whole or dropped whole.
         staged = state.patched(patch.set, patch.remove)
@@ -84,9 +84,11 @@ def _dropped(
     if judgement.on_fail is None:
         return None
     known = action.known(staged)
+    by_effect = situation.facts.policy.arbitration.by_effect
     reasons = []
     for one in in_order(judgement.failures):
-        reason, goals = explain(one, known, situation.rules.fits), _goals(one, staged)
+        reason = explain(one, known, situation.rules.fits, by_effect=by_effect)
+        goals = _goals(one, staged)
         if one.code == "MALFORMED_CONSTRAINT":
             reasons.append(reason)
         elif len(goals) > 1:
@@ -97,7 +99,7 @@ def _dropped(
             reasons.append(replace(reason, code="GOAL_CONFLICT", text=text, keys=goals))
         else:
             reasons.append(replace(reason, code="INVARIANT_BROKEN"))
-    return verdict(judgement.on_fail, reasons)
+    return verdict(judgement.on_fail, reasons, by_effect=by_effect)
 
 
 def _goals(failure: Failure, staged: SymbolicState) -> tuple[str, ...]:

@@ -1,26 +1,24 @@
-"""The predicate language of `when`: eight operators, parsed once, never guessed at.
+"""The predicate language of `when`: operators and what joins them, parsed once, never guessed at.
 
 INVARIANT: what is not exactly a predicate is `Malformed`, and a malformed constraint denies.
 """
 
-from collections.abc import Callable, Iterable, Mapping
-from typing import Any, Final, Literal, get_args
+from collections.abc import Iterable, Mapping
+from typing import Any, Final
 
 from msgspec import Struct
 
-from beliefd.kernel.substrate.paths import ABSENT, look_up, same
-from beliefd.kernel.substrate.schemas import BadSchema, Schema
+from beliefd.kernel.substrate.arbitration_policy import STEPS, VERSION
+from beliefd.kernel.substrate.operators import TABLE, SchemaCheck
+from beliefd.kernel.substrate.paths import ABSENT, look_up
+from beliefd.kernel.substrate.schemas import BadPattern, BadSchema
 
 MAX_DEPTH: Final = 32
 MAX_NODES: Final = 1_000
-MAX_PATH: Final = 1_024
 CALL: Final = "call"
 """The key under which the kernel writes down the call itself before rules run."""
 CALL_FACTS: Final = "fact.call"
 """The key under which it writes down where the values of the call came from."""
-
-SchemaCheck = Callable[[str, Any], bool]
-"""(name of a schema that is known, value) -> does it fit?"""
 
 
 class Misfit(Struct, frozen=True):
@@ -32,7 +30,7 @@ class Misfit(Struct, frozen=True):
 
 
 class Malformed(ValueError):
-    """Not a predicate or constraint of version 1; the message says what is wrong and where.
+    """Not a predicate or constraint; the message says what is wrong and where.
 
     The message is recorded with decisions, so what each says stays as it is.
     """
@@ -42,8 +40,17 @@ class Malformed(ValueError):
         self.misfit = Misfit(at, got, tuple(allowed))
 
 
-Operator = Literal["all", "any", "not", "eq", "in", "exists", "missing", "schema"]
-OPERATORS: Final[tuple[str, ...]] = get_args(Operator)
+JOINING: Final = ("all", "any", "not")
+"""What takes predicates; all others take a path and plain values."""
+
+
+def operators(version: int) -> tuple[str, ...]:
+    """What may stand as `op`."""
+    return (*JOINING, *(name for name, one in TABLE.items() if one.version <= version))
+
+
+OPERATORS: Final = operators(1)
+BY_VERSION: Final = {version: operators(version) for version in range(1, VERSION + 1)}
 
 
 class Predicate(Struct, frozen=True):
@@ -52,63 +59,52 @@ class Predicate(Struct, frozen=True):
     A schema written out stands there compiled, one that is named by its name.
     """
 
-    op: Operator
+    op: str
     args: tuple[Any, ...]
 
 
-def parse(raw: Any, path: str = "when") -> Predicate:
-    return _parse(raw, path, 0, [0])
+class _Reading(Struct):
+    """What is read so far, and by which rules."""
+
+    version: int
+    steps: int | None
+    count: int = 0
 
 
-def _parse(raw: Any, path: str, depth: int, count: list[int]) -> Predicate:
-    count[0] += 1
-    if depth > MAX_DEPTH or count[0] > MAX_NODES:
+def parse(raw: Any, path: str = "when", version: int = VERSION, steps: int | None = STEPS) -> Predicate:
+    """`steps` is how often a pattern inside a schema may try again (`schemas.STEPS`)."""
+    return _parse(raw, path, 0, _Reading(version, steps))
+
+
+def _parse(raw: Any, path: str, depth: int, reading: _Reading) -> Predicate:
+    reading.count += 1
+    if depth > MAX_DEPTH or reading.count > MAX_NODES:
         raise Malformed(
             f"`{path}` is nested deeper than {MAX_DEPTH} or holds more than {MAX_NODES} operators", path
         )
     if not isinstance(raw, dict) or set(raw) != {"op", "args"} or not isinstance(raw["args"], list | tuple):
         raise Malformed(f"`{path}` is not an object with just `op` and a list of `args`", path)
-    op, args = raw["op"], raw["args"]
-    if op not in OPERATORS:
-        raise Malformed(f"`{path}.op` is none of {', '.join(OPERATORS)}", f"{path}.op", op, OPERATORS)
-    if op in ("all", "any", "not"):
+    op, args, known = raw["op"], raw["args"], BY_VERSION[reading.version]
+    if op not in known:
+        raise Malformed(f"`{path}.op` is none of {', '.join(known)}", f"{path}.op", op, known)
+    if op in JOINING:
         if op == "not" and len(args) != 1:
             raise Malformed(f"`{path}`: not takes one predicate, got {len(args)}", f"{path}.args")
-        inner = (_parse(item, f"{path}.args[{at}]", depth + 1, count) for at, item in enumerate(args))
+        inner = (_parse(item, f"{path}.args[{at}]", depth + 1, reading) for at, item in enumerate(args))
         return Predicate(op, tuple(inner))
-    check, takes = _ARGUMENTS[op]
-    if not check(args):
-        raise Malformed(f"`{path}`: {op} takes {takes}", f"{path}.args")
-    if op == "schema" and isinstance(args[1], dict):
-        return Predicate(op, (args[0], _schema(args[1], path)))
-    return Predicate(op, tuple(args))
+    return Predicate(op, _arguments(op, tuple(args), path, reading))
 
 
-def _schema(raw: dict[str, Any], path: str) -> Schema:
+def _arguments(op: str, args: tuple[Any, ...], path: str, reading: _Reading) -> tuple[Any, ...]:
+    known = TABLE[op]
+    if not known.accepts(args):
+        raise Malformed(f"`{path}`: {op} takes {known.takes}", f"{path}.args")
     try:
-        return Schema(raw)
+        return known.prepared(args, reading.steps)
     except BadSchema as error:
         raise Malformed(f"`{path}`: not a schema: {error}", f"{path}.args[1]") from None
-
-
-def _is_path(value: Any) -> bool:
-    return isinstance(value, str) and 0 < len(value) <= MAX_PATH
-
-
-_ARGUMENTS: Final[dict[Operator, tuple[Callable[[Any], bool], str]]] = {
-    "eq": (lambda args: len(args) == 2 and _is_path(args[0]), "a path and a value"),
-    "in": (
-        lambda args: len(args) == 2 and _is_path(args[0]) and isinstance(args[1], list | tuple),
-        "a path and a list of values",
-    ),
-    "exists": (lambda args: len(args) == 1 and _is_path(args[0]), "one path"),
-    "missing": (lambda args: len(args) == 1 and _is_path(args[0]), "one path"),
-    "schema": (
-        lambda args: len(args) == 2 and _is_path(args[0]) and isinstance(args[1], str | dict),
-        "a path and a schema or the name of one",
-    ),
-}
-"""What operators take that look at the state, and what that is called. The others take predicates."""
+    except BadPattern as error:
+        raise Malformed(f"`{path}`: not a pattern: {error}", f"{path}.args[1]") from None
 
 
 def holds(predicate: Predicate, state: Mapping[str, Any], fits: SchemaCheck) -> bool:
@@ -121,36 +117,28 @@ def holds(predicate: Predicate, state: Mapping[str, Any], fits: SchemaCheck) -> 
     if op == "not":
         return not holds(args[0], state, fits)
     found = look_up(state, args[0])
-    if op == "exists":
-        return found is not ABSENT
-    if op == "missing":
-        return found is ABSENT
     if found is ABSENT:
-        return False
-    if op == "eq":
-        return same(found, args[1])
-    if op == "in":
-        return any(same(found, value) for value in args[1])
-    return args[1].fits(found) if isinstance(args[1], Schema) else fits(args[1], found)
+        return op == "missing"
+    return TABLE[op].holds(found, args, state, fits)
 
 
 def paths_read(predicate: Predicate) -> frozenset[str]:
     """Every path a predicate looks at."""
-    if predicate.op in ("all", "any", "not"):
+    if predicate.op in JOINING:
         return frozenset[str]().union(*(paths_read(item) for item in predicate.args))
-    return frozenset({predicate.args[0]})
+    return frozenset({predicate.args[0], *TABLE[predicate.op].reads})
 
 
 def schemas_named(predicate: Predicate) -> frozenset[str]:
     """Every schema that a predicate knows by name only."""
-    if predicate.op in ("all", "any", "not"):
+    if predicate.op in JOINING:
         return frozenset[str]().union(*(schemas_named(item) for item in predicate.args))
     named = predicate.op == "schema" and isinstance(predicate.args[1], str)
     return frozenset({predicate.args[1]}) if named else frozenset()
 
 
 def reads_call(predicate: Predicate) -> bool:
-    """Does it depend on the call as well as on the state?"""
+    """Does it depend on the call, or on the time, as well as on the state?"""
     return any(is_of_call(path) for path in paths_read(predicate))
 
 

@@ -5,17 +5,16 @@ from typing import Any, Final
 
 from msgspec import UNSET
 
-from beliefd.kernel.canonical import NotCanonical, canonical
 from beliefd.kernel.context.words import origin_of
 from beliefd.kernel.substrate.constraints import Failure, Reason, Strictness
+from beliefd.kernel.substrate.operators import TABLE, SchemaCheck, shown
 from beliefd.kernel.substrate.paths import ABSENT, look_up
-from beliefd.kernel.substrate.predicates import CALL_FACTS, Predicate, SchemaCheck, holds, paths_read
-from beliefd.kernel.substrate.schemas import Schema
+from beliefd.kernel.substrate.predicates import CALL_FACTS, Predicate, holds, paths_read
 
-SHOWN: Final = 80
-"""So much of a value is repeated in a reason; reasons are recorded with every refusal."""
 MAX_WORDS: Final = 2_000
 NO_ALLOW: Final = Reason(code="NO_ALLOW", text="no constraint allows it", remedy="an allow that applies")
+PERSON: Final = "a person must approve"
+ASKED: Final = "a person decides about it"
 
 
 def in_order(failures: tuple[Failure, ...]) -> list[Failure]:
@@ -23,21 +22,27 @@ def in_order(failures: tuple[Failure, ...]) -> list[Failure]:
     return sorted(failures, key=lambda item: (-Strictness[item.constraint.on_fail], item.constraint.key))
 
 
-def explain(failure: Failure, state: Mapping[str, Any], fits: SchemaCheck) -> Reason:
-    """`state` is what the constraint was judged on, with the call in it where there is one."""
+def explain(failure: Failure, state: Mapping[str, Any], fits: SchemaCheck, *, by_effect: bool) -> Reason:
+    """`state` is what the constraint was judged on, with the call in it where there is one.
+
+    `by_effect`: what follows is told, too. What a person is asked about passes if the person approves it.
+    """
     constraint = failure.constraint
+    asks = by_effect and constraint.on_fail == "ask" and constraint.malformed is None
     keys: tuple[str, ...] = ()
     if constraint.malformed is not None:
         text = f"the constraint is malformed: {constraint.malformed}"
         remedy = "a constraint that can be read"
     elif constraint.when is None:
-        text = constraint.reason or "it is denied outright"
-        remedy = constraint.remedy or "nothing: there is no condition"
+        text = constraint.reason or (ASKED if asks else "it is denied outright")
+        remedy = constraint.remedy or (PERSON if asks else "nothing: there is no condition")
     else:
         wanted = constraint.effect == "allow"
         keys = tuple(sorted(paths_read(constraint.when)))
         text = constraint.reason or f"its condition must {'hold' if wanted else 'not hold'}"
-        remedy = needed(constraint.when, wanted, state, fits)[:MAX_WORDS]
+        remedy = needed(constraint.when, wanted, state, fits)
+        remedy = (f"{PERSON}, or {remedy}" if asks else remedy)[:MAX_WORDS]
+    absent = tuple(key for key in keys if look_up(state, key) is ABSENT)
     return Reason(
         code=failure.code,
         text=text,
@@ -45,6 +50,7 @@ def explain(failure: Failure, state: Mapping[str, Any], fits: SchemaCheck) -> Re
         keys=keys,
         remedy=remedy,
         origin=_origin(keys, state) or UNSET,
+        missing=(absent or UNSET) if by_effect and constraint.on_fail == "defer" else UNSET,
     )
 
 
@@ -64,28 +70,10 @@ def needed(predicate: Predicate, wanted: bool, state: Mapping[str, Any], fits: S
         words = [needed(item, wanted, state, fits) for item in astray]
         joint = " and " if (op == "all") is wanted else " or "
         return f"({joint.join(words)})" if len(words) > 1 else (words or ["nothing: it is always so"])[0]
-    return f"{_leaf(predicate, wanted)} (now {_now(state, args[0])})"
-
-
-def _leaf(predicate: Predicate, wanted: bool) -> str:
-    op, args = predicate.op, predicate.args
-    if op in ("exists", "missing"):
-        return f"`{args[0]}` {'exists' if (op == 'exists') is wanted else 'is missing'}"
-    no = "" if wanted else "not "
-    if op == "schema":
-        name = "the schema given" if isinstance(args[1], Schema) else f"schema `{args[1]}`"
-        return f"`{args[0]}` {'fits' if wanted else 'does not fit'} {name}"
-    return f"`{args[0]}` is {no}{'one of ' if op == 'in' else ''}{shown(args[1])}"
+    said, opposite = TABLE[op].words(args)
+    return f"`{args[0]}` {said if wanted else opposite} (now {_now(state, args[0])})"
 
 
 def _now(state: Mapping[str, Any], path: str) -> str:
     found = look_up(state, path)
     return "missing" if found is ABSENT else shown(found)
-
-
-def shown(value: Any) -> str:
-    try:
-        text = canonical(value).decode()
-    except NotCanonical:  # only where files are tried out: what is recorded has a canonical form
-        text = "what is no JSON"
-    return text if len(text) <= SHOWN else f"{text[:SHOWN]}..."

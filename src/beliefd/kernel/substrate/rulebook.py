@@ -34,7 +34,7 @@ class _Named:
 @lru_cache(KEEP)
 def _compiled(named: _Named) -> ConstraintIndex:
     schemas = KnownSchemas(named.policy)
-    return ConstraintIndex(named.policy.constraints, schemas.fit, schemas)
+    return ConstraintIndex(named.policy.constraints, schemas.fit, schemas, named.policy.arbitration)
 
 
 class KnownSchemas:
@@ -43,6 +43,7 @@ class KnownSchemas:
     def __init__(self, policy: Policy) -> None:
         self._raw = {**{name: tool.schema for name, tool in policy.tools.items()}, **policy.schemas}
         self._compiled: dict[str, Schema | None] = {}
+        self._steps = policy.arbitration.steps
 
     def __contains__(self, name: object) -> bool:
         return isinstance(name, str) and self._schema(name) is not None
@@ -59,7 +60,7 @@ class KnownSchemas:
     def _schema(self, name: str) -> Schema | None:
         if name not in self._compiled:
             try:
-                self._compiled[name] = Schema(self._raw[name]) if name in self._raw else None
+                self._compiled[name] = Schema(self._raw[name], self._steps) if name in self._raw else None
             except BadSchema:
                 self._compiled[name] = None
         return self._compiled[name]

@@ -1,7 +1,7 @@
 """What a candidate is judged on, and the verdicts that judging it can end in (symbolic-substrate 5)."""
 
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 from msgspec import UNSET, Struct, UnsetType
 
@@ -42,9 +42,11 @@ class Situation(Struct, frozen=True):
 
     def context(self, **more: Any) -> Object:
         """What rules may know about an action beside the action: the kernel writes it down, nobody else."""
-        who = self.facts.principal
+        who, rules = self.facts.principal, self.facts.policy.arbitration
         return {
             **more,
+            # What is decided as it was before there was a time in a call must find none there.
+            **({"now": self.facts.now} if rules.constraints > 1 else {}),
             "agent_id": who.id,
             "role": who.role.value,
             "agent_tier": who.tier,
@@ -68,24 +70,29 @@ def denied(reasons: list[Reason]) -> CandidateResult:
     return verdict("block", reasons)
 
 
-def verdict(on_fail: OnFail, reasons: list[Reason]) -> CandidateResult:
+WAITS: Final[dict[OnFail, str]] = {"ask": "ASK", "defer": "DEFER"}
+"""What waits instead of failing, and the reason code that says so."""
+
+
+def verdict(on_fail: OnFail, reasons: list[Reason], *, by_effect: bool = False) -> CandidateResult:
     """The first reason is the one that decides."""
     return CandidateResult(
-        verdict="defer" if on_fail in ("ask", "defer") else "deny",
-        reason_code=reasons[0].code,
+        verdict="defer" if on_fail in WAITS else "deny",
+        reason_code=WAITS.get(on_fail, reasons[0].code) if by_effect else reasons[0].code,
         on_fail=on_fail,
         reasons=tuple(reasons),
     )
 
 
-def failed(judgement: Judgement, state: Mapping[str, Any], rules: ConstraintIndex) -> CandidateResult | None:
+def failed(situation: Situation, judgement: Judgement, state: Mapping[str, Any]) -> CandidateResult | None:
     """The verdict on what does not pass; None if it does."""
     if judgement.on_fail is None:
         return None
-    reasons = [explain(failure, state, rules.fits) for failure in in_order(judgement.failures)]
+    fits, by_effect = situation.rules.fits, situation.facts.policy.arbitration.by_effect
+    reasons = [explain(one, state, fits, by_effect=by_effect) for one in in_order(judgement.failures)]
     if not judgement.allowable:
         reasons.append(NO_ALLOW)
-    return verdict(judgement.on_fail, reasons)
+    return verdict(judgement.on_fail, reasons, by_effect=by_effect)
 
 
 def stale(overlap: frozenset[str]) -> CandidateResult:

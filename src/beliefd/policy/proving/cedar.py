@@ -13,15 +13,15 @@ from msgspec import Struct
 
 from beliefd.kernel.canonical import canonical
 from beliefd.kernel.policy import HUMAN_ALWAYS, Policy
+from beliefd.kernel.substrate.comparing import moment
 from beliefd.kernel.substrate.constraints import Action, Constraint
 from beliefd.kernel.substrate.paths import ABSENT, look_up
 from beliefd.kernel.substrate.predicates import Predicate, paths_read
 from beliefd.kernel.substrate.rulebook import rulebook
 from beliefd.kernel.values import Tier
 from beliefd.ledger.chain import policy_hash
-from beliefd.policy.proving.times import EPOCH, moment
+from beliefd.policy.proving.paths import EPOCH, NOW
 
-NOW: Final = "call.now"
 COMPARE: Final = {"lt": "<", "le": "<=", "gt": ">", "ge": ">=", "eq": "=="}
 WHOLE: Final = 2**53
 MICROSECOND: Final = timedelta(microseconds=1)

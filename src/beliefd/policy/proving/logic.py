@@ -6,7 +6,8 @@ from typing import Any
 
 import z3
 
-from beliefd.policy.proving.times import EPOCH, moment
+from beliefd.kernel.substrate.comparing import moment
+from beliefd.policy.proving.paths import EPOCH
 
 Formula = Any
 """True, False, or a formula of the solver."""

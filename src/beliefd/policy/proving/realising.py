@@ -12,8 +12,8 @@ from beliefd.kernel.substrate.paths import look_up, same
 from beliefd.kernel.substrate.predicates import Predicate, holds
 from beliefd.policy.proving import domains as kinds
 from beliefd.policy.proving.domains import Domain, by_no_name
+from beliefd.policy.proving.paths import EPOCH
 from beliefd.policy.proving.samples import samples
-from beliefd.policy.proving.times import EPOCH
 
 OTHER: Final = "~other"
 """Stands for any text that no policy names."""
