@@ -31,9 +31,10 @@ def leaf_key(predicate: Predicate) -> bytes:
 
 
 def _plain(value: Any) -> Any:
+    """What is prepared for judging quickly, as it was written."""
     if isinstance(value, Schema):
         return value.raw
-    raise NotImplementedError
+    return str(value) if isinstance(value, str) else list(value)
 
 
 class Conditions:

@@ -127,6 +127,7 @@ class Prover:
         return {"new": self._judge(self.new), "old": self._judge(without(self.new, query.without))}
 
     def _judge(self, policy: Policy) -> Judge:
+        # The policy is kept with its judge: an id is somebody else's once its owner is gone.
         if id(policy) not in self._known:
             self._known[id(policy)] = Judge(policy)
         return self._known[id(policy)]

@@ -105,7 +105,8 @@ def witness_of(world: World, rulings: Mapping[Side, Ruling], reader: Reader) -> 
             state[path] = values[name]
     calls: dict[Side, Question] = {}
     for side in world.policies:
-        call = _call(world, rulings[side], reader, side, {**values, ARGS: args})
+        own = _definition(rulings, reader, side)
+        call = _call(world, own, reader, side, {**values, ARGS: args})
         if call is None:
             return None
         calls[side] = call
@@ -118,7 +119,7 @@ def _is_fact(world: World, path: str) -> bool:
 
 
 def _call(
-    world: World, ruling: Ruling, reader: Reader, side: Side, values: Mapping[str, Any]
+    world: World, own: ToolDefinition, reader: Reader, side: Side, values: Mapping[str, Any]
 ) -> Question | None:
     named = world.policies[side].tools.get(values[TOOL])
     begin = example(named.schema) if named is not None and named.schema else {}
@@ -134,7 +135,6 @@ def _call(
         made["agent_id"] = values[AGENT]
     if world.reads_time:
         made["now"] = values[NOW]
-    own = _definition(ruling, reader)
     if own != ToolDefinition():
         made["definition"] = msgspec.to_builtins(own)
     try:
@@ -143,10 +143,12 @@ def _call(
         return None
 
 
-def _definition(ruling: Ruling, reader: Reader) -> ToolDefinition:
-    own = ruling.own
+def _definition(rulings: Mapping[Side, Ruling], reader: Reader, side: Side) -> ToolDefinition:
+    """What the tool says of itself, which is the same for both policies if they do not declare it."""
+    own = rulings[side].own
+    named = sorted({name for ruling in rulings.values() for name in ruling.capabilities})
     return ToolDefinition(
-        capabilities=tuple(name for name in ruling.capabilities if reader.truth(own.needs(name))),
+        capabilities=tuple(name for name in named if reader.truth(own.needs(name))),
         tier=TIERS[reader.whole(own.tier)],  # type: ignore[arg-type]
         mutates=reader.truth(own.mutates),
     )
