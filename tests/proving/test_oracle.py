@@ -118,12 +118,15 @@ def test_what_is_proved_to_happen_never_happens_with_no_call(
     key = min(policy.constraints, default=None)
     if key is not None:
         dead = prover.answer(Guarantee(constraint=key, never="fire"))
-        fired = [one for one, held in situations if key in against(said(policy, one, held))]
+        fired = [one for one, held in situations if key in fires(said(policy, one, held))]
         assert not (dead.answer == "proved" and fired), fired[0]
 
 
-def against(found: Explanation) -> set[str | None]:
-    return {reason.constraint for reason in found.reasons}
+def fires(found: Explanation) -> set[str | None]:
+    """Constraints whose condition holds: denies that stand in the way, and allows of what gets that far."""
+    denied = {reason.constraint for reason in found.reasons if reason.code != "NOT_ALLOWED"}
+    stopped = any(reason.constraint is None and reason.code != "NO_ALLOW" for reason in found.reasons)
+    return denied if stopped else denied | set(found.allowed_by)
 
 
 def whole(policy: Policy) -> bool:

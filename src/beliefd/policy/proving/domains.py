@@ -33,6 +33,9 @@ TYPES: Final[dict[str, tuple[int, ...]]] = {
 """Types of JSON Schema."""
 
 
+KIND_OF: Final[dict[type, int]] = {str: TEXT, list: LIST, tuple: LIST, dict: OBJECT}
+
+
 class Opaque:
     """A condition whose truth is not worked out: it may be either, for values of this kind."""
 
@@ -78,8 +81,13 @@ class Domain:
         return "value" in vars(self)
 
     def learn(self, literal: Any) -> None:
-        if not self.closed:
+        if not self.closed and self._admits(literal):
             self._add(literal)
+
+    def _admits(self, literal: Any) -> bool:
+        """Can it stand at the path? What is only ever a text is an id, and no id is empty."""
+        kind = next((kind for of, kind in KIND_OF.items() if isinstance(literal, of)), None)
+        return kind in self.kinds and not (literal == "" and self.kinds == {TEXT})
 
     def learn_condition(self, predicate: Predicate, key: bytes) -> None:
         """What a condition names becomes part of the domain."""
@@ -112,8 +120,6 @@ class Domain:
 
     def _add(self, value: Any) -> None:
         if isinstance(value, str | list | tuple | dict):
-            if self.objects_only and not isinstance(value, dict):
-                return
             known = canonical(value)
             if known not in self.literals:
                 self.literals[known] = (FIRST_LITERAL + len(self.literals), value)

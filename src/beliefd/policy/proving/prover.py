@@ -50,6 +50,7 @@ class Stage(Struct):
             if name not in self.told:
                 self.told.add(name)
                 self.solver.add(*map(_told, domain.axioms()))
+                self.solver.add(_told(self.world.held_by_key(domain)))
 
     def pop(self) -> None:
         """Forget what was told since the last push. What it said of variables is told anew."""
@@ -145,7 +146,8 @@ class Prover:
             stage.pop()
 
     def _searched(self, stage: Stage, query: Query) -> Witness | None:
-        """INVARIANT: only what the evaluator confirms is shown, and only what is unsatisfiable is proved.
+        """INVARIANT: only what the evaluator confirms is shown. What was put aside, because no call could be
+        made of it, is not proved to be none.
 
         Constraints are told to the solver once a call is found that they are against: most never are.
         """
@@ -156,6 +158,8 @@ class Prover:
             known = sum(map(len, query.passing.values())) - sum(map(len, left.values()))
             self._report(f"{query.asked.words}: call {turn}, {known} constraints looked at")
             if not self._check(stage.solver):
+                if spurious:
+                    raise Unsettled(f"no call was found, but not all were tried: {spurious}")
                 return None
             reader = Reader(stage.solver.model())
             witness = witness_of(stage.world, stage.rulings, reader)

@@ -17,7 +17,7 @@ from beliefd.kernel.values import Role, Tier
 from beliefd.policy.fact_names import fact_fields
 from beliefd.policy.proving.conditions import Conditions
 from beliefd.policy.proving.domains import ABSENT, ANY_KIND, FALSE, NUMBER, OBJECT, TEXT, TIME, TRUE, Domain
-from beliefd.policy.proving.logic import Formula
+from beliefd.policy.proving.logic import Formula, either
 from beliefd.policy.proving.paths import AGENT, AGENT_TIER, ARGS, MODE, MUTATES, NOW, ROLE, TOOL, TOOL_TIER
 
 TIERS: Final = tuple(tier.name for tier in Tier)
@@ -96,6 +96,20 @@ class World:
         rules = [getattr(policy, "rules", UNSET) or {} for policy in self.policies.values()]
         found = [rule.get("derive", {}) for one in rules for rule in one.values() if isinstance(rule, dict)]
         return frozenset(key for derived in found if isinstance(derived, dict) for key in derived)
+
+    def held_by_key(self, domain: Domain) -> Formula:
+        """What is no object is a field of what stands under a shorter key: then one of these is there."""
+        steps = domain.path.split(".")
+        keys = [".".join(steps[:at]) for at in range(2, len(steps))]
+        shorter = [self.domains.get(key) for key in keys]
+        if steps[0] not in WRITERS or not keys or self.apart(domain.path):
+            return True
+        there = [one.present() for one in shorter if one is not None and not self.apart(one.path)]
+        if len(there) < len(keys):
+            return True
+        objects = [code for code, one in domain.literals.values() if isinstance(one, dict)]
+        is_key = either(domain.is_kind(OBJECT), *(domain.value == code for code in objects))
+        return either(domain.absent(), is_key, *there)
 
     @property
     def coming_up(self) -> dict[str, Domain]:
