@@ -37,7 +37,7 @@ EXPECTED = {
         "list", "show", "approve", "reject", "modify", "downgrade", "defer", "withdraw", "wait", "watch",
     },
     "call": {"show", "begin", "report"},
-    "policy": {"adopt", "backtest", "check", "explain", "init", "show", "test"},
+    "policy": {"adopt", "backtest", "check", "explain", "export", "init", "prove", "show", "test"},
     "state": {"show", "propose"},
     "capability": {"issue", "list", "show", "revoke"},
     "tool": {"catalogue", "list", "pin"},

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from pathlib import Path
+from shlex import join
 from typing import Any
 
 import msgspec
@@ -41,15 +42,21 @@ def answered(new: Policy, old: Policy | None, questions: tuple[Guarantee, ...], 
     return ProofAnswer(policy_hash=policy_hash(new), proofs=proofs, holds=holds)
 
 
-def written(answer: ProofAnswer, folder: Path, policy: Path) -> list[str]:
-    """Writes the calls that were found, and says how each is judged again."""
+def written(answer: ProofAnswer, folder: Path, policy: Path) -> Path | None:
+    """Writes the calls that were found, and a script that has each judged again; None if there are none."""
     folder.mkdir(parents=True, exist_ok=True)
-    told = []
+    commands = []
     for number, one in enumerate(answer.proofs, 1):
         if one.call is None:
             continue
         call, state = folder / f"{number}.call.json", folder / f"{number}.state.json"
         write_bytes(call, msgspec.json.format(msgspec.json.encode(one.call.call)) + b"\n")
         write_bytes(state, msgspec.json.format(msgspec.json.encode(one.call.state)) + b"\n")
-        told.append(f"beliefd policy explain --policy {policy} --state {state} --call {call}")
-    return told
+        files = {"--policy": policy, "--state": state, "--call": call}
+        options = (word for name, file in files.items() for word in (name, str(file.absolute())))
+        commands.append(join(("beliefd", "policy", "explain", *options)))
+    if not commands:
+        return None
+    script = folder / "replay.sh"
+    write_bytes(script, "\n".join([*commands, ""]).encode())
+    return script

@@ -159,8 +159,8 @@ def prove(policy_file: Path, against: Path | None, seconds: int, out: Path | Non
 
     new, old = load_policy(policy_file), None if against is None else load_policy(against)
     answer = answered(new, old, questions_of(asked, new, old), seconds)
-    places = [] if out is None else written(answer, out, policy_file)
-    return Reply(answer, proofs(answer, places), _proof_exit(answer))
+    script = None if out is None else written(answer, out, policy_file)
+    return Reply(answer, proofs(answer, script), _proof_exit(answer))
 
 
 def _proof_exit(answer: ProofAnswer) -> Exit:

@@ -1,6 +1,6 @@
 """Proofs drawn for people: what holds, and the call that shows what does not."""
 
-from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from rich.console import Group, RenderableType
 from rich.text import Text
@@ -9,19 +9,22 @@ from beliefd.cli.output import visible
 from beliefd.cli.views.drawing import json_text, view
 from beliefd.protocol.proofs import FoundCall, Proof, ProofAnswer
 
+if TYPE_CHECKING:
+    from pathlib import Path
+
 STYLE = {"proved": "green", "counterexample": "bold red", "refuted": "bold red", "cannot_say": "yellow"}
 
 
 @view.register
 def proof_answer(answer: ProofAnswer) -> RenderableType:
-    return proofs(answer, ())
+    return proofs(answer, None)
 
 
-def proofs(answer: ProofAnswer, commands: Sequence[str]) -> RenderableType:
+def proofs(answer: ProofAnswer, script: "Path | None") -> RenderableType:
+    """The answers, and the script that has what was found judged again, if there is one."""
     lines = [line for one in answer.proofs for line in _proof(one)]
-    if commands:
-        lines.append(Text("judged again with:", "dim"))
-    return Group(*lines, *(Text(f"  {visible(one)}", no_wrap=True, overflow="ignore") for one in commands))
+    told = [] if script is None else [Text(f"judged again by: sh {visible(str(script))}", "dim")]
+    return Group(*lines, *told)
 
 
 def _proof(one: Proof) -> list[RenderableType]:
