@@ -11,12 +11,13 @@ from beliefd.kernel.beliefs.commands import DeclareSession
 from beliefd.kernel.evolve import begin
 from beliefd.kernel.facts import Facts
 from beliefd.kernel.origin import CallFacts
-from beliefd.kernel.policy import ModeName, Policy
+from beliefd.kernel.policy import Policy
 from beliefd.kernel.substrate.arbitration import judge
 from beliefd.kernel.substrate.calls import action_of
 from beliefd.kernel.substrate.capabilities import ANY, Capability, Scope
 from beliefd.kernel.substrate.constraints import Action, Reason
 from beliefd.kernel.substrate.events import Verdict
+from beliefd.kernel.substrate.guarantees import ModeName
 from beliefd.kernel.substrate.proposals import CallCandidate
 from beliefd.kernel.substrate.shell import ShellFacts
 from beliefd.kernel.substrate.situation import Situation

@@ -1,6 +1,6 @@
 """Which calls an update can change at all, and which of its changes lie outside of what is proved."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Final
 
 from msgspec import UNSET
@@ -36,7 +36,7 @@ def affected(
     return frozenset(tools)
 
 
-def _differing(left: dict[str, object], right: dict[str, object]) -> Iterator[str]:
+def _differing(left: Mapping[str, object], right: Mapping[str, object]) -> Iterator[str]:
     return (name for name in {*left, *right} if left.get(name) != right.get(name))
 
 

@@ -17,6 +17,8 @@ from beliefd.policy.proving.logic import Formula, both, either, exactly, instant
 
 ABSENT, NULL, TRUE, FALSE, NUMBER, TIME, TEXT, LIST, OBJECT = range(9)
 FIRST_LITERAL: Final = 9
+BITS: Final = 24
+"""Of a number that stands for a value: a solver tells bits apart faster than it does numbers."""
 ANY_KIND: Final = frozenset(range(FIRST_LITERAL)) - {TIME}
 PRESENT: Final = ANY_KIND - {ABSENT}
 OPEN_KINDS: Final = (NUMBER, TIME, TEXT, LIST, OBJECT)
@@ -67,7 +69,7 @@ class Domain:
             self._add(value)
 
     # Variables are made when a formula needs them: most paths of a large policy never come up.
-    value = cached_property(lambda self: z3.Int(self.name))
+    value = cached_property(lambda self: z3.BitVec(self.name, BITS))
     number = cached_property(lambda self: z3.Real(f"{self.name}#number"))
     time = cached_property(lambda self: z3.Real(f"{self.name}#time"))
     length = cached_property(lambda self: z3.Int(f"{self.name}#length"))
@@ -127,7 +129,7 @@ class Domain:
     def axioms(self) -> list[Formula]:
         """What holds of the values of this path, whatever policies say."""
         value, end = self.value, FIRST_LITERAL + len(self.literals)
-        found: list[Formula] = [value >= 0, value < end, *(one() for one in self.also)]
+        found: list[Formula] = [z3.ULT(value, end), *(one() for one in self.also)]
         found += [value != kind for kind in range(FIRST_LITERAL) if kind not in self.kinds]
         if self.timed:
             found += [self.time >= YEARS[0], self.time < YEARS[1]]

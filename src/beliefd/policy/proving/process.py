@@ -1,5 +1,6 @@
 """Proofs in a process beside this one: a solver that hangs is ended, and what it had found stays."""
 
+import os
 import selectors
 import subprocess
 import sys
@@ -23,6 +24,7 @@ GRACE_SECONDS: Final = 1.0
 """The solver has a limit of its own. It does not always keep to it."""
 LOOK_SECONDS: Final = 0.2
 TOLD: Final = 300
+CHUNK: Final = 64 * 1024
 
 
 class Job(Struct, frozen=True):
@@ -100,7 +102,7 @@ def _heard(process: "subprocess.Popen[bytes]", until: float) -> Iterator[Line | 
                 return
             if not looking.select(LOOK_SECONDS):
                 continue
-            if not (data := process.stdout.read1()):
+            if not (data := os.read(process.stdout.fileno(), CHUNK)):
                 return
             *lines, rest = (rest + data).split(b"\n")
             yield from (msgspec.json.decode(line, type=Line) for line in lines)

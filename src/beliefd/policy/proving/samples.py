@@ -2,8 +2,8 @@
 
 import re
 from collections.abc import Iterator
-from re import _constants as constants  # type: ignore[attr-defined]
-from re import _parser as parser  # type: ignore[attr-defined]
+from re import _constants as constants
+from re import _parser as parser
 from typing import Any, Final
 
 from beliefd.kernel.substrate.predicates import Predicate
@@ -104,7 +104,7 @@ def _of_set(members: list[tuple[Any, Any]]) -> str:
     if op is constants.CATEGORY:
         named = {constants.CATEGORY_DIGIT: "1", constants.CATEGORY_WORD: "a", constants.CATEGORY_SPACE: " "}
         if value in named:
-            return named[value]
+            return str(named[value])
     if op is constants.NEGATE:
         return "~"
     raise ValueError("not understood")
