@@ -91,7 +91,7 @@ def _one(item: tuple[Any, Any]) -> str:
         low, _, inner = value
         if low > MAX_REPEAT:
             raise ValueError("too long")
-        return "".join(map(_one, inner)) * low
+        return "".join(map(_one, inner)) * int(low)
     raise ValueError("not understood")
 
 
