@@ -8,7 +8,7 @@ from beliefd.kernel.adopted import InForce
 from beliefd.kernel.approvals.findings import Authority, ByRights
 from beliefd.kernel.origin import CallFacts
 from beliefd.kernel.substrate.shell import ShellFacts
-from beliefd.kernel.values import Id, Principal, TierName, Value
+from beliefd.kernel.values import Id, Principal, Tier, TierName, Value
 
 Amount = Annotated[int, msgspec.Meta(ge=0, le=2**53 - 1)]
 Executor = Literal["caller"]
@@ -55,6 +55,41 @@ class ToolDefinition(Value, frozen=True):
     @property
     def is_run_by_caller(self) -> bool:
         return self.executor is not msgspec.UNSET
+
+
+def tightened(own: ToolDefinition, named: ToolDefinition) -> ToolDefinition:
+    """A policy may raise what a tool says of itself, never lower it."""
+    return msgspec.structs.replace(
+        own,
+        capabilities=tuple(dict.fromkeys((*own.capabilities, *named.capabilities))),
+        tier=max(own.tier, named.tier, key=lambda name: Tier[name]),
+        mutates=own.mutates or named.mutates,
+        fs_read_args=tuple(dict.fromkeys((*own.fs_read_args, *named.fs_read_args))),
+        fs_write_args=tuple(dict.fromkeys((*own.fs_write_args, *named.fs_write_args))),
+        net_args=tuple(dict.fromkeys((*own.net_args, *named.net_args))),
+        uses=_most(own.uses, named.uses),
+        network=reaches(own.network, named.network),
+    )
+
+
+def reaches(own: bool | msgspec.UnsetType, said: bool | msgspec.UnsetType) -> bool | msgspec.UnsetType:
+    """Whether a tool reaches the network, as two say: one who says that it does is believed."""
+    return own if said is msgspec.UNSET or own is True else said
+
+
+def could_reach(definition: ToolDefinition, hosts: tuple[str, ...]) -> bool:
+    """INVARIANT: a call may reach it unless its tool says that none ever does, and it names no host."""
+    return definition.network is not False or bool(hosts)
+
+
+def _most(own: Uses | msgspec.UnsetType, named: Uses | msgspec.UnsetType) -> Uses | msgspec.UnsetType:
+    """By dimension, the larger of what is said of it."""
+    if own is msgspec.UNSET or named is msgspec.UNSET:
+        return own or named
+    said = {name: (getattr(own, name), getattr(named, name)) for name in Uses.__struct_fields__}
+    return Uses(
+        **{name: max((one for one in both if one is not None), default=None) for name, both in said.items()}
+    )
 
 
 class FileUse(Value, frozen=True):

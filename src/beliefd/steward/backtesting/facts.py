@@ -26,9 +26,15 @@ from beliefd.kernel.substrate.commands import Propose, StartCall
 from beliefd.kernel.substrate.predicates import CALL_FACTS
 from beliefd.kernel.substrate.proposals import CallCandidate, Candidate
 from beliefd.kernel.substrate.schemas import BadSchema, Schema
-from beliefd.kernel.substrate.tools import CallFinding, ProposalFindings, StartFindings, ToolDefinition
+from beliefd.kernel.substrate.tools import (
+    CallFinding,
+    ProposalFindings,
+    StartFindings,
+    ToolDefinition,
+    tightened,
+)
 from beliefd.policy.backtesting.unknowns import Unknown
-from beliefd.steward.facts.call_facts import hosts_of, tightened
+from beliefd.steward.facts.call_facts import hosts_of
 from beliefd.steward.facts.caller_tools import CallerTool, DeclaredTools
 from beliefd.tools.registry import Registry
 

@@ -26,12 +26,12 @@ from beliefd.kernel.substrate.commands import RecordOutcome, StartCall
 from beliefd.kernel.substrate.events import CallStarted, CallStopped, CandidateResult, OutcomeRecorded
 from beliefd.kernel.substrate.situation import denied
 from beliefd.kernel.substrate.state import ToolCall
-from beliefd.kernel.substrate.tools import Qos, ToolDefinition
+from beliefd.kernel.substrate.tools import Qos, ToolDefinition, tightened
 from beliefd.kernel.substrate.waiting import is_held_up, limited_root
 from beliefd.kernel.values import Principal, Role, Tier
 from beliefd.steward.effects.background import Background
 from beliefd.steward.entries import entry_of
-from beliefd.steward.facts.call_facts import files_of, tightened, time_limit
+from beliefd.steward.facts.call_facts import files_of, time_limit
 from beliefd.steward.policies import PolicyInForce
 from beliefd.steward.write.positions import Positions
 from beliefd.steward.write.submitting import Submit

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 from urllib.parse import urlsplit
 
-from msgspec import UNSET, Struct, UnsetType
+from msgspec import UNSET, Struct
 from msgspec.structs import replace
 
 from beliefd.kernel.errors import BeliefdError
@@ -25,9 +25,10 @@ from beliefd.kernel.substrate.tools import (
     ProposalFindings,
     StartFindings,
     ToolDefinition,
-    Uses,
+    could_reach,
+    tightened,
 )
-from beliefd.kernel.values import Principal, Tier
+from beliefd.kernel.values import Principal
 from beliefd.steward.facts.caller_tools import CallerTool, Offered, declared_tool
 from beliefd.tools.biscuit import PREFIX, BadToken, Signer
 from beliefd.tools.registry import Registry, Tool
@@ -129,7 +130,7 @@ def _known_tool(candidate: CallCandidate, policy: Policy, tools: Tools) -> CallF
         tier=tool.definition.tier,
         begins=True,
         # INVARIANT: that nobody says it reaches the network is no word that it does not.
-        network=definition.network is not False or bool(hosts),
+        network=could_reach(definition, hosts),
     )
 
 
@@ -142,36 +143,6 @@ def _policy_errors(named: ToolDefinition, args: dict[str, Any]) -> tuple[str, ..
         return Schema(named.schema).errors(args)
     except BadSchema as error:
         return (f"the policy's schema for this tool is none: {error}",)
-
-
-def tightened(own: ToolDefinition, named: ToolDefinition) -> ToolDefinition:
-    """A policy may raise what a tool says of itself, never lower it."""
-    return replace(
-        own,
-        capabilities=tuple(dict.fromkeys((*own.capabilities, *named.capabilities))),
-        tier=max(own.tier, named.tier, key=lambda name: Tier[name]),
-        mutates=own.mutates or named.mutates,
-        fs_read_args=tuple(dict.fromkeys((*own.fs_read_args, *named.fs_read_args))),
-        fs_write_args=tuple(dict.fromkeys((*own.fs_write_args, *named.fs_write_args))),
-        net_args=tuple(dict.fromkeys((*own.net_args, *named.net_args))),
-        uses=_most(own.uses, named.uses),
-        network=reaches(own.network, named.network),
-    )
-
-
-def reaches(own: bool | UnsetType, said: bool | UnsetType) -> bool | UnsetType:
-    """Whether a tool reaches the network, as two say: one who says that it does is believed."""
-    return own if said is UNSET or own is True else said
-
-
-def _most(own: Uses | UnsetType, named: Uses | UnsetType) -> Uses | UnsetType:
-    """By dimension, the larger of what is said of it."""
-    if own is UNSET or named is UNSET:
-        return own or named
-    said = {name: (getattr(own, name), getattr(named, name)) for name in Uses.__struct_fields__}
-    return Uses(
-        **{name: max((one for one in both if one is not None), default=None) for name, both in said.items()}
-    )
 
 
 def presented(token: str | None, signer: Signer | None) -> tuple[str | None, tuple[Narrowing, ...], Proof]:
