@@ -238,3 +238,26 @@ def test_the_process_answers_what_the_prover_does() -> None:
 def test_a_promise_says_one_thing(said: dict[str, Any]) -> None:
     with pytest.raises(msgspec.ValidationError):
         msgspec.convert(said, Guarantee)
+
+
+DIES_ONCE = """
+import os
+from beliefd.policy.proving import __main__ as main, prover
+answered = prover.Prover.answer
+def dying(self, asked, others=()):
+    if asked.tool == "pay":
+        os.kill(os.getpid(), 9)
+    return answered(self, asked, others)
+prover.Prover.answer = dying
+main.main()
+"""
+
+
+def test_each_question_has_a_solver_to_itself_and_takes_no_other_along() -> None:
+    """What a solver learns from one question can make it slow at the next, and memory is not given back."""
+    questions = [ALONE, Guarantee(role="agent", tool="read", never="without_person")]  # type: ignore[arg-type]
+    found = process.prove(
+        policy({"a": on("read", "ask")}), questions, command=(sys.executable, "-c", DIES_ONCE)
+    )
+    assert [one.answer for one in found] == ["cannot_say", "proved"]
+    assert found[0].why == process.ENDED

@@ -2,11 +2,13 @@
 
 import os
 import selectors
+import signal
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from importlib.util import find_spec
 from typing import Final
 
@@ -24,6 +26,7 @@ GRACE_SECONDS: Final = 1.0
 """The solver has a limit of its own. It does not always keep to it."""
 LOOK_SECONDS: Final = 0.2
 TOLD: Final = 300
+ENDED: Final = "the process that proves ended early"
 CHUNK: Final = 64 * 1024
 
 
@@ -62,7 +65,7 @@ def prove(
     job = Job(new, old, tuple(questions), seconds)
     found: list[Proof] = []
     at = "it had just begun"
-    ended = "the process that proves ended early"
+    ended = ENDED
     for line in _lines(msgspec.json.encode(job), command, seconds + GRACE_SECONDS):
         if line is None:
             ended = f"after {seconds:g} seconds the time was over"
@@ -81,12 +84,13 @@ def _lines(data: bytes, command: Sequence[str], seconds: float) -> Iterator[Line
         told.write(data)
         told.seek(0)
         process = subprocess.Popen(  # noqa: S603 - our own module
-            command, stdin=told, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+            command, stdin=told, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, start_new_session=True
         )
         try:
             yield from _heard(process, time.monotonic() + seconds)
         finally:
-            process.kill()
+            with suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)  # with those that it has started
             process.wait()
 
 
