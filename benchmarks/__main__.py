@@ -25,6 +25,7 @@ from benchmarks.http import http
 from benchmarks.length import length
 from benchmarks.million import million
 from benchmarks.permits import permits
+from benchmarks.prove import prove
 from benchmarks.replay import replay
 from benchmarks.scan import scan
 from benchmarks.uncertainty import uncertainty
@@ -39,6 +40,7 @@ BENCHMARKS: Final[dict[str, Benchmark]] = {
     "claims": claims,
     "arbitration": arbitration,
     "permits": permits,
+    "prove": prove,
     "uncertainty": uncertainty,
     "experiments": experiments,
     "scan": scan,

@@ -38,7 +38,9 @@ EXPECTED = {
         "list", "show", "approve", "reject", "modify", "downgrade", "defer", "withdraw", "wait", "watch",
     },
     "call": {"show", "begin", "report"},
-    "policy": {"adopt", "backtest", "check", "explain", "init", "lint", "schema", "show", "test"},
+    "policy": {
+        "adopt", "backtest", "check", "explain", "export", "init", "lint", "prove", "schema", "show", "test",
+    },
     "schedule": {"interrupt", "mode", "resume", "show"},
     "state": {"show", "propose"},
     "capability": {"issue", "list", "show", "revoke"},

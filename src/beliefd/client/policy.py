@@ -1,16 +1,19 @@
 """The rules in force."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import msgspec
+from msgspec import UNSET, UnsetType
 
 from beliefd.client.method import Method
 from beliefd.client.requests import Request
 from beliefd.kernel.policy import Policy
+from beliefd.kernel.substrate.guarantees import Guarantee
 from beliefd.protocol.backtesting import Backtest, Reached
 from beliefd.protocol.explaining import PolicyExplanation
 from beliefd.protocol.policy import PolicyAnswer, PolicyRows
+from beliefd.protocol.proofs import SECONDS, ProofAnswer, ProvePolicy
 
 
 class PolicyCalls:
@@ -49,3 +52,15 @@ class PolicyCalls:
         }
         given = {name: one for name, one in body.items() if one is not None}
         return Request(PolicyRows.backtest_policy, body=given)
+
+    @Method
+    def prove_policy(
+        self,
+        questions: Sequence[Guarantee] = (),
+        policy: Policy | UnsetType = UNSET,
+        against: Policy | UnsetType = UNSET,
+        seconds: int = SECONDS,
+    ) -> Request[ProofAnswer]:
+        """Prove something of a policy for all calls, or find a call that shows the opposite."""
+        asked = ProvePolicy(policy=policy, against=against, questions=tuple(questions), seconds=seconds)
+        return Request(PolicyRows.prove_policy, body=msgspec.to_builtins(asked))

@@ -16,6 +16,7 @@ from beliefd.kernel.scan.whole_words import whole_words
 from beliefd.kernel.scheduling.policy import SchedulingPolicy
 from beliefd.kernel.substrate.arbitration_policy import ArbitrationPolicy
 from beliefd.kernel.substrate.capability_policy import BEGIN_WITHIN_SECONDS, CallsPolicy, CapabilityRule
+from beliefd.kernel.substrate.guarantees import Guarantee, ModeName
 from beliefd.kernel.substrate.provenance import ProvenancePolicy
 from beliefd.kernel.substrate.tools import ToolDefinition
 from beliefd.kernel.values import PEOPLE, ClaimType, Id, JudgeName, Method, Role, Tier, TierName, Unit, Value
@@ -280,9 +281,6 @@ class ModePolicy(Value, frozen=True):
     mutating: bool = True
 
 
-ModeName = Literal["boost", "normal", "eco", "throttled", "offline-safe"]
-
-
 class ModesPolicy(Value, frozen=True):
     """Rules of modes, and how long a session stays in a lowered one before it goes one step up."""
 
@@ -354,12 +352,14 @@ class Policy(Value, frozen=True):
     catalogues: CataloguesPolicy | UnsetType = UNSET
     rules: dict[Id, Any] | UnsetType = UNSET
     scheduling: SchedulingPolicy | UnsetType = UNSET
+    prove: Annotated[tuple[Guarantee, ...], msgspec.Meta(max_length=100)] | UnsetType = UNSET
 
     def __post_init__(self) -> None:
         # INVARIANT: every policy has a hash. What is free-form in it is looked at before it is in force.
         schemas = {name: {"schema": tool.schema} for name, tool in self.tools.items()}
+        promised = [one.when for one in self.prove or () if one.when is not UNSET]
         free = {"constraints": self.constraints, "rules": self.rules or {}, "schemas": self.schemas}
-        canonical({**free, "tools": schemas})
+        canonical({**free, "tools": schemas, "prove": promised})
         named = [rule.name for rule in self.capabilities or ()]
         if twice := [name for name in named if named.count(name) > 1]:
             raise ValueError(f"`capabilities` has two rules named `{twice[0]}`")

@@ -9,6 +9,7 @@ from difflib import get_close_matches
 from typing import Any, Final
 
 from msgspec import UNSET, Struct
+from msgspec.structs import replace
 
 from beliefd.kernel.errors import invalid
 from beliefd.kernel.names import ALL, covers
@@ -16,8 +17,9 @@ from beliefd.kernel.policy import Policy
 from beliefd.kernel.substrate.arbitration_policy import VERSION
 from beliefd.kernel.substrate.constraints import EFFECTS, EFFECTS_BY_VERSION, ON_FAIL, Constraint
 from beliefd.kernel.substrate.deriving import RuleProblem
+from beliefd.kernel.substrate.guarantees import Guarantee, contradictions
 from beliefd.kernel.substrate.policy_keys import NAMES, POLICY, is_of_policy
-from beliefd.kernel.substrate.predicates import BY_VERSION, CALL_FACTS, Misfit, paths_read
+from beliefd.kernel.substrate.predicates import BY_VERSION, CALL_FACTS, Malformed, Misfit, parse, paths_read
 from beliefd.kernel.substrate.rulebook import rule_set, rulebook
 from beliefd.kernel.substrate.schemas import BadSchema, Schema
 from beliefd.kernel.values import shown
@@ -49,6 +51,11 @@ def compiled(policy: Policy) -> Policy:
     return policy
 
 
+def compiled_for(policy: Policy, questions: tuple[Guarantee, ...]) -> Policy:
+    """The policy with questions in place of its promises, if all of it makes sense."""
+    return compiled(replace(policy, prove=questions or UNSET))
+
+
 def problems(policy: Policy) -> Iterator[Problem]:
     """All that cannot be read as what it is meant to be. Schemas come first: constraints name them."""
     for name, tool in policy.tools.items():
@@ -64,6 +71,26 @@ def problems(policy: Policy) -> Iterator[Problem]:
         yield _rule(wrong)
     for clause in (one for rule in rules.rules for one in rule.clauses):
         yield from _policy_keys(clause.paths, f"$.rules.{clause.rule}")
+    yield from _promises(policy)
+
+
+def _promises(policy: Policy) -> Iterator[Problem]:
+    """Promises that nobody could prove: about constraints that are not there, or against each other."""
+    promises = policy.prove or ()
+    for at, one in enumerate(promises):
+        path = f"$.prove[{at}]"
+        if one.when is not UNSET:
+            try:
+                parse(one.when)
+            except Malformed as error:
+                yield Problem(f"{path}.{error.misfit.at or 'when'}", str(error), _remedy(error.misfit))
+        for key in (one.constraint, *(one.never_conflict or ())):
+            if key is not UNSET and key not in policy.constraints:
+                misfit = Misfit("constraint", key, tuple(policy.constraints))
+                yield Problem(path, f"there is no constraint `{shown(key)}`", _remedy(misfit))
+    for at, other in contradictions(promises):
+        wrong = f"`{promises[at].words}` and `{promises[other].words}` cannot both hold"
+        yield Problem(f"$.prove[{at}]", wrong, "take one of them out")
 
 
 def _schema(raw: Any, path: str) -> Iterator[Problem]:

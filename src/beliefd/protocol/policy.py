@@ -6,6 +6,7 @@ from beliefd.kernel.policy import Policy
 from beliefd.protocol.backtesting import AskBacktest, Backtest
 from beliefd.protocol.explaining import ExplainPolicy, PolicyExplanation
 from beliefd.protocol.operation import MIB, OPERATORS, Answer, Operation, Vocabulary, asks, reads
+from beliefd.protocol.proofs import ProofAnswer, ProvePolicy
 
 
 class PolicyAnswer(Answer, frozen=True):
@@ -48,4 +49,13 @@ class PolicyRows(Vocabulary):
         "What another policy would have decided",
         max_body=4 * MIB,
         example={"policy": {"uncertainty": {"explain_above": 0.2, "defer_above": 0.4}}, "limit": 1000},
+    )
+    prove_policy = asks(
+        "/v1/policy/prove",
+        ProvePolicy,
+        ProofAnswer,
+        "Prove something of a policy for all calls, or find a call that shows the opposite",
+        roles=OPERATORS,
+        max_body=8 * MIB,  # two policies
+        example={"questions": [{"role": "agent", "tool": "pay", "never": "without_person"}]},
     )

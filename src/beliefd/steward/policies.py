@@ -23,10 +23,11 @@ from beliefd.kernel.values import Principal
 from beliefd.ledger.chain import policy_hash
 from beliefd.ledger.envelope import LedgerBroken
 from beliefd.policy.compiling import Problem, compiled, problems
+from beliefd.policy.proving.guard import guard
 from beliefd.protocol.wire import convert, parse
 from beliefd.steward.directory import LOCAL_OPERATOR
 from beliefd.steward.environment import Environment
-from beliefd.steward.offload import offload
+from beliefd.steward.offload import in_pool, offload
 from beliefd.stores.base import Adoption, StorageUnavailable, Store
 
 log = logging.getLogger("beliefd.policy")
@@ -91,12 +92,14 @@ class PolicyInForce:
     async def take(
         self, policy: Policy, origin: Origin, by: Principal = LOCAL_OPERATOR, keep: Adoption | None = None
     ) -> None:
-        """INVARIANT: the one way into force: compiled, on record, and only then decided by.
+        """INVARIANT: the one way into force: compiled, its promises proved, on record, then decided by.
 
         `keep` is written to the store, too: what is decided by must not be gone after a restart. It is there
         before its event: a row without one counts for nothing, but an event without its row cannot be obeyed.
         """
         await asyncio.to_thread(compiled, policy)
+        if policy.prove or self.policy.prove:
+            await in_pool("question", guard, self.policy, policy)
         if keep is not None:
             await self._store.adopt(keep)
         await self.record(policy, origin, by)

@@ -3,17 +3,19 @@
 import json
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import click
 from click import argument, option
 
 from beliefd.cli.options import FILE_PATH
-from beliefd.cli.output import DECISION_EXITS, Reply, passed, replies
+from beliefd.cli.output import DECISION_EXITS, Exit, Reply, passed, replies
 from beliefd.cli.target import Question, Target, asks, target_options
+from beliefd.kernel.substrate.guarantees import Can, Never, Update
 from beliefd.kernel.values import Role
 from beliefd.policy.backtesting.names import FORMATS
 from beliefd.policy.presets import PRESETS
+from beliefd.protocol.proofs import MAX_SECONDS, SECONDS, ProofAnswer
 
 PATH = click.Path(path_type=Path)
 FILE = argument("path", metavar="FILE", type=PATH)
@@ -176,3 +178,65 @@ def backtest(target: Target, path: Path | None, sessions: tuple[str, ...], every
     if given["policy_file"] is None:
         raise click.UsageError("`--policy` names the policy that sessions are decided again under")
     sys.exit(backtest_sessions(target, given["policy_file"], None if every else sessions))
+
+
+@replies(
+    policy,
+    POLICY,
+    option("--against", type=PATH, help="The policy before: what does the update let through?"),
+    option("--update", type=click.Choice(get_args(Update)), help="What an update must keep to."),
+    option("--role", type=click.Choice([one.value for one in Role]), help="Only calls of this role."),
+    option("--tool", help="Only calls of this tool."),
+    option("--capability", help="Only calls of tools that need this capability."),
+    option("--never", type=click.Choice(get_args(Never)), help="What must happen with no call."),
+    option("--can", type=click.Choice(get_args(Can)), help="What must happen with some call."),
+    option("--constraint", metavar="KEY", help="The constraint that fires or matters."),
+    option("--conflict", nargs=2, metavar="KEY KEY", help="Two constraints that must never conflict."),
+    option(
+        "--seconds", type=click.IntRange(1, MAX_SECONDS), default=SECONDS, show_default=True, help="How long."
+    ),
+    option("--out", type=PATH, help="A folder for what is found: files that `policy explain` reads."),
+    json_help="Print every answer as JSON.",
+)
+def prove(policy_file: Path, against: Path | None, seconds: int, out: Path | None, **asked: Any) -> Reply:
+    """Prove something of a policy for all calls, or find a call that shows the opposite.
+
+    Without a question, all that the policy promises under `prove` is asked, and with --against, whether the
+    update loosens anything. Needs the extra `prove`, and no server.
+    """
+    from beliefd.cli.proving import answered, questions_of, written
+    from beliefd.cli.views.proofs import proofs
+    from beliefd.policy.files import load_policy
+
+    new, old = load_policy(policy_file), None if against is None else load_policy(against)
+    answer = answered(new, old, questions_of(asked, new, old), seconds)
+    script = None if out is None else written(answer, out, policy_file)
+    return Reply(answer, proofs(answer, script), _proof_exit(answer))
+
+
+def _proof_exit(answer: ProofAnswer) -> Exit:
+    said = {one.answer for one in answer.proofs}
+    if said & {"counterexample", "refuted"}:
+        return Exit.REFUSED
+    return Exit.DEFERRED if "cannot_say" in said else Exit.ALLOWED
+
+
+@replies(
+    policy,
+    FILE,
+    option("--to", "form", type=click.Choice(["cedar"]), required=True, help="The language."),
+    option("-o", "--output", "place", type=PATH, help="Where to; without it, it is printed."),
+)
+def export(path: Path, form: str, place: Path | None) -> Reply:
+    """Write what FILE permits and forbids in the language of another engine, for a second opinion."""
+    from beliefd.cli.files import write_bytes
+    from beliefd.policy.files import load_policy
+    from beliefd.policy.proving.cedar import exported
+
+    found = exported(load_policy(path))
+    answer = {"to": form, "policies": found.text, "left_out": found.left_out}
+    complaints = [f"`{key}` is left out: {why}" for key, why in found.left_out.items()]
+    if place is None:
+        return Reply(answer, found.text, complaints=complaints)
+    write_bytes(place, found.text.encode())
+    return Reply(answer, f"wrote {place}", complaints=complaints)

@@ -7,8 +7,8 @@ from click import argument, option
 
 from beliefd.cli.options import CONDITIONS, SESSION
 from beliefd.cli.target import Question, asks
-from beliefd.kernel.policy import ModeName
 from beliefd.kernel.scheduling.state import Kind, Running
+from beliefd.kernel.substrate.guarantees import ModeName
 
 schedule = click.Group("schedule", help="Set the mode of a session, interrupt it, and let it go on.")
 WHY = argument("reason")

@@ -5,8 +5,8 @@ from typing import Annotated
 import msgspec
 from msgspec import UNSET, UnsetType
 
-from beliefd.kernel.policy import ModeName
 from beliefd.kernel.scheduling.state import Kind, Running
+from beliefd.kernel.substrate.guarantees import ModeName
 from beliefd.kernel.values import Timestamp, Unit, Value, refuse_impossible
 
 Why = Annotated[str, msgspec.Meta(min_length=1, max_length=2_000)]

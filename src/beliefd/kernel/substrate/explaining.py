@@ -12,12 +12,13 @@ from beliefd.kernel.beliefs.commands import DeclareSession
 from beliefd.kernel.evolve import begin
 from beliefd.kernel.facts import Facts
 from beliefd.kernel.origin import CallFacts
-from beliefd.kernel.policy import ModeName, Policy
+from beliefd.kernel.policy import Policy
 from beliefd.kernel.substrate.arbitration import judge
 from beliefd.kernel.substrate.calls import action_of
 from beliefd.kernel.substrate.capabilities import ANY, Capability, Scope
 from beliefd.kernel.substrate.constraints import Action, Reason
 from beliefd.kernel.substrate.events import Verdict
+from beliefd.kernel.substrate.guarantees import ModeName
 from beliefd.kernel.substrate.proposals import CallCandidate
 from beliefd.kernel.substrate.renewing import renewed
 from beliefd.kernel.substrate.rulebook import reads_policy
@@ -25,7 +26,13 @@ from beliefd.kernel.substrate.shell import ShellFacts
 from beliefd.kernel.substrate.situation import Situation
 from beliefd.kernel.substrate.state import NORMAL_MODE, Substrate
 from beliefd.kernel.substrate.symbolic_state import SymbolicState
-from beliefd.kernel.substrate.tools import CallFinding, ProposalFindings, ToolDefinition, tightened
+from beliefd.kernel.substrate.tools import (
+    CallFinding,
+    ProposalFindings,
+    ToolDefinition,
+    could_reach,
+    tightened,
+)
 from beliefd.kernel.values import Id, OntologyBundle, Principal, Role, TierName, Timestamp, Value
 
 EPOCH: Final = "1970-01-01T00:00:00.000000Z"
@@ -151,6 +158,7 @@ def situated(
         origin=question.facts,
         hosts=question.hosts,
         shell=question.shell,
+        network=could_reach(definition, question.hosts),
     )
     return Setting(situation, candidate, finding, action_of(situation, candidate, finding, definition))
 

@@ -77,6 +77,11 @@ def reaches(own: bool | msgspec.UnsetType, said: bool | msgspec.UnsetType) -> bo
     return own if said is msgspec.UNSET or own is True else said
 
 
+def could_reach(definition: ToolDefinition, hosts: tuple[str, ...]) -> bool:
+    """INVARIANT: a call may reach it unless its tool says that none ever does, and it names no host."""
+    return definition.network is not False or bool(hosts)
+
+
 def _most(own: Uses | msgspec.UnsetType, named: Uses | msgspec.UnsetType) -> Uses | msgspec.UnsetType:
     """By dimension, the larger of what is said of it."""
     if own is msgspec.UNSET or named is msgspec.UNSET:

@@ -209,7 +209,9 @@ def _refound(
     else:
         new = refind(candidate)
         files = new.files if finding.files else ()
-        found = replace(finding, argument_errors=new.argument_errors, hosts=new.hosts, files=files)
+        found = replace(
+            finding, argument_errors=new.argument_errors, hosts=new.hosts, files=files, network=new.network
+        )
     calls = facts.findings.calls
     changed = (*calls[:index], found, *calls[index + 1 :])
     return replace(facts, findings=replace(facts.findings, calls=changed))

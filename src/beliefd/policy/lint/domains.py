@@ -5,7 +5,7 @@ from itertools import product
 from math import prod
 from typing import Any, Final, get_args
 
-from beliefd.kernel.policy import ModeName
+from beliefd.kernel.substrate.guarantees import ModeName
 from beliefd.kernel.substrate.operators import SchemaCheck
 from beliefd.kernel.substrate.predicates import Predicate
 from beliefd.kernel.values import Role, Tier

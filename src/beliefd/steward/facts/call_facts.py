@@ -25,6 +25,7 @@ from beliefd.kernel.substrate.tools import (
     ProposalFindings,
     StartFindings,
     ToolDefinition,
+    could_reach,
     tightened,
 )
 from beliefd.kernel.values import Principal
@@ -129,7 +130,7 @@ def _known_tool(candidate: CallCandidate, policy: Policy, tools: Tools) -> CallF
         tier=tool.definition.tier,
         begins=True,
         # INVARIANT: that nobody says it reaches the network is no word that it does not.
-        network=definition.network is not False or bool(hosts),
+        network=could_reach(definition, hosts),
     )
 
 

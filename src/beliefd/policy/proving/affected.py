@@ -1,0 +1,69 @@
+"""Which calls an update can change at all, and which of its changes lie outside of what is proved."""
+
+from collections.abc import Iterator, Mapping
+from typing import Final
+
+from msgspec import UNSET
+
+from beliefd.kernel.names import ALL
+from beliefd.kernel.policy import Policy
+from beliefd.kernel.substrate.capabilities import widened
+from beliefd.kernel.substrate.capability_policy import CapabilityRule
+from beliefd.kernel.substrate.constraints import Constraint
+from beliefd.kernel.substrate.modes import MODES, rule_of
+
+FOR_ALL: Final = ("context", "rules", "schemas", "modes")
+"""Members that bear on every call."""
+WHOLE: Final = ("catalogues", "scheduling")
+"""Members that decide whether a call is let through, and that nothing is proved about."""
+
+
+def affected(
+    old: Policy, new: Policy, before: dict[str, Constraint], after: dict[str, Constraint]
+) -> frozenset[str] | None:
+    """The tools whose calls an update may change; None if that may be any."""
+    if any(getattr(old, name, UNSET) != getattr(new, name, UNSET) for name in FOR_ALL):
+        return None
+    tools = set(_differing(old.tools, new.tools))
+    tools |= set(_differing(old.tiers.tools, new.tiers.tools))
+    if any(name.endswith(ALL) for name in tools):
+        return None
+    tools |= {*old.approvals.tools_without_person} ^ {*new.approvals.tools_without_person}
+    for one in changed(before, after):
+        if one.subject.tool_id is None:
+            return None
+        tools.add(one.subject.tool_id)
+    return frozenset(tools)
+
+
+def _differing(left: Mapping[str, object], right: Mapping[str, object]) -> Iterator[str]:
+    return (name for name in {*left, *right} if left.get(name) != right.get(name))
+
+
+def changed(before: dict[str, Constraint], after: dict[str, Constraint]) -> Iterator[Constraint]:
+    for key in {**before, **after}:
+        was, now = before.get(key), after.get(key)
+        if was is None or now is None or was.raw != now.raw or was.malformed != now.malformed:
+            yield from (one for one in (was, now) if one is not None)
+
+
+def outside(old: Policy, new: Policy) -> list[str]:
+    """What an update may loosen beside constraints, tools, tiers and modes; named as the policy names it."""
+    found = [name for name in WHOLE if getattr(old, name, UNSET) != getattr(new, name, UNSET)]
+    if any(not _is_issued(rule, old) for rule in new.capabilities or ()):
+        found.append("capabilities")
+    shares = [(rule_of(mode, old).budget_share, rule_of(mode, new).budget_share) for mode in MODES]
+    if any(after > before for before, after in shares):
+        found.append("modes.rules.budget_share")
+    return found
+
+
+def _is_issued(rule: CapabilityRule, old: Policy) -> bool:
+    """Did the policy before issue as much, to as many, for as long?"""
+    return any(
+        {*rule.roles} <= {*one.roles}
+        and {*rule.principals} <= {*one.principals}
+        and rule.expires_in_seconds <= one.expires_in_seconds
+        and widened(one.scope, rule.scope) is None
+        for one in old.capabilities or ()
+    )
