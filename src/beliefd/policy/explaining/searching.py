@@ -22,6 +22,8 @@ from beliefd.wanted import check_wanted
 
 MOST_CHANGES: Final = 4
 MOST_JUDGED: Final = 4_000
+REASONS_PER_TURN: Final = 20
+"""What fails for thousands of reasons takes as long as many that fail for a few, and counts as many."""
 EACH_ARGUMENT: Final = 3
 """Of values that constraints do not tell apart, a schema of the tool may: so many arguments are tried."""
 
@@ -50,6 +52,7 @@ class _Search:
         self._trial = trial
         self._budget = budget
         self._judged = 0
+        self._spent = 0
         self._cut = False
         self._seen: set[frozenset[tuple[Target, str]]] = set()
         rules = trial.rules
@@ -96,11 +99,13 @@ class _Search:
         return None
 
     def _ruling(self, tried: Tried) -> CandidateResult:
-        if self._judged >= self._budget:
+        if self._spent >= self._budget:
             raise _Enough
-        self._judged += 1
         check_wanted()
-        return self._trial.judge(*tried)
+        ruling = self._trial.judge(*tried)
+        self._judged += 1
+        self._spent += 1 + len(ruling.reasons) // REASONS_PER_TURN
+        return ruling
 
     def _to_change(self, ruling: CandidateResult, row: Row) -> list[Target]:
         """The values of which one must be changed; none, if something stands in the way that reads none."""

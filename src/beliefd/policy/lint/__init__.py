@@ -20,7 +20,8 @@ from beliefd.policy.lint.pairs import pairs
 
 MOST: Final = 1_000
 COMPLETE: Final = (
-    "conditions were compared on the values that they name; `beliefd policy prove` answers for all calls"
+    "compared on the values that conditions name, and of thousands not every pair; "
+    "`beliefd policy prove` answers for all calls"
 )
 
 

@@ -3,7 +3,7 @@
 import hashlib
 from bisect import bisect_left
 from collections.abc import Awaitable, Callable, Iterable
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 from msgspec import UNSET, Struct
@@ -98,9 +98,9 @@ class ExplainHandlers(Struct, frozen=True):
 
         async def made(policy: Policy) -> Trial:
             if asked.delta is not UNSET:
-                return delta_trial(policy, state, asked.delta, asked.role, asked.tier, now)
+                return await _beside(delta_trial, policy, state, asked.delta, asked.role, asked.tier, now)
             assert asked.call is not UNSET  # noqa: S101 - one of them is given
-            return call_trial(policy, state, asked.call, None, now)
+            return await _beside(call_trial, policy, state, asked.call, None, now)
 
         return made
 
@@ -119,7 +119,7 @@ class ExplainHandlers(Struct, frozen=True):
                     policy_hash=policy_hash(policy),
                     findings=await self._found(session, command, who, policy),
                 )
-                return session_trial(session, command, facts)
+                return await _beside(session_trial, session, command, facts)
             assert asked.call is not UNSET  # noqa: S101 - one of them is given
             command = proposed(_candidate(asked.call, event_id), who.role)
             found = await self._found(session, command, who, policy)
@@ -131,13 +131,9 @@ class ExplainHandlers(Struct, frozen=True):
                 policy_hash=policy_hash(policy),
                 findings=_under_anything(found, asked.call),
             )
-            return session_trial(
-                _able(session, who),
-                _naming_capability(command),
-                facts,
-                left_out=(OTHERS_SCOPE,),
-                refind=await self.finder.refinding(session, command.candidates[0], policy),
-            )
+            refind = await self.finder.refinding(session, command.candidates[0], policy)
+            able, named = _able(session, who), _naming_capability(command)
+            return await _beside(session_trial, able, named, facts, 0, (OTHERS_SCOPE,), refind)
 
         return made
 
@@ -159,7 +155,7 @@ class ExplainHandlers(Struct, frozen=True):
         async def made(policy: Policy) -> Trial:
             facts = replace(facts_of(entry, policy), policy_hash=policy_hash(policy))
             refind = await self.finder.refinding(before, command.candidates[index], policy)
-            return session_trial(before, command, facts, index, refind=refind)
+            return await _beside(session_trial, before, command, facts, index, (), refind)
 
         policy = asked.policy or await self._document(entry)
         return _Asked(made, policy, before, event_id)
@@ -225,7 +221,7 @@ class ExplainHandlers(Struct, frozen=True):
         document = await self.store.policy(name) if adoption is None else adoption.document
         if document is None or hashlib.sha256(document).hexdigest() != name:
             return None
-        return convert(parse(document), Policy)
+        return await in_pool("question", _read, document)
 
     async def _with_writings(self, answer: PolicyExplanation, session: Session) -> PolicyExplanation:
         """The answer with who wrote each key that was read."""
@@ -245,6 +241,15 @@ class ExplainHandlers(Struct, frozen=True):
         entry = await entry_of(self.store, session.session_id, made[at][1])
         by = (await proposal_behind(self.store, entry)).actor
         return Writing(event_id=entry.event_id, seq=entry.seq, at=entry.ts, by=by.id, role=by.role)
+
+
+async def _beside(make: Callable[..., Trial], *given: Any) -> Trial:
+    """Made beside the event loop: policies are compiled for it, and what they derive is derived."""
+    return await in_pool("question", make, *given)
+
+
+def _read(document: bytes) -> Policy:
+    return convert(parse(document), Policy)
 
 
 class _Other(Struct, frozen=True):
