@@ -44,6 +44,8 @@ def many(form: Any, runs: int) -> Iterator[Any]:
 def held(path: Path, form: str, by: Policy) -> tuple[int, Tallies]:
     """The most that was held at once while a file was judged, but for garbage."""
     tallies = Tallies()
+    gc.collect()
+    gc.freeze()  # else each collection would walk through all that the process of the tests holds
     tracemalloc.start()
     for number, item in enumerate(RunsTrial(by).verdicts(steps_of(path, form))):
         tallies.take(item)
@@ -52,6 +54,7 @@ def held(path: Path, form: str, by: Policy) -> tuple[int, Tallies]:
     tallies.end()
     _, most = tracemalloc.get_traced_memory()
     tracemalloc.stop()
+    gc.unfreeze()
     return most, tallies
 
 
