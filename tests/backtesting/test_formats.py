@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from beliefd.kernel.errors import BeliefdError
 from beliefd.policy.backtesting.files import format_of, steps_of
@@ -311,3 +312,24 @@ def test_one_document_over_many_lines_is_read_as_one(tmp_path: Path) -> None:
     path.write_text(json.dumps(run.export(spans), indent=2))
     assert format_of(path) == "otlp"
     assert [one.verdict for one in verdicts(path, "otlp", GUARD)] == ["allow", "allow", "ask"]
+
+
+def test_rules_derive_on_a_state_that_is_given_and_what_was_written_by_hand_falls(tmp_path: Path) -> None:
+    path = written(tmp_path / "run.jsonl", mailed(Chat).lines)
+    by = replace(
+        rules(shut=deny({"op": "missing", "args": ["fact.open"]})),
+        rules={
+            "rule.open": {"v": 1, "when": eq("fact.day.working", True), "derive": {"fact.open": {"v": 1}}}
+        },
+    )
+    told = {"fact.day": {"v": 1, "working": True}}
+    assert {one.verdict for one in verdicts(path, "openai-chat", by, told)} == {"allow"}
+    by_hand = {"fact.open": {"v": 1}}
+    assert {one.verdict for one in verdicts(path, "openai-chat", by, by_hand)} == {"deny"}
+
+
+def test_a_trace_does_not_say_when_it_was(tmp_path: Path) -> None:
+    path = written(tmp_path / "run.jsonl", mailed(Chat).lines)
+    old = {"v": 2, "effect": "deny", "when": {"op": "age_over", "args": ["fact.rates.at", 60]}}
+    told = {"fact.rates": {"v": 1, "at": "2026-01-01T00:00:00Z"}}
+    assert {one.verdict for one in verdicts(path, "openai-chat", rules(old=old), told)} == {"undecidable"}

@@ -201,3 +201,10 @@ def test_what_rules_derive_is_derived_anew_for_every_change(world: ToolWorld) ->
     assert told.verdict == "deny"
     assert told.remedy is not None
     assert [change.path for change in told.remedy.changes] == ["fact.gate.value"]
+
+
+def test_a_what_if_does_not_ask_who_runs_the_tool(world: ToolWorld) -> None:
+    elsewhere = {"mail.send": {"executor": "caller"}}
+    world.root.adopt_policy(policy(constraints={"constraint.all": ALLOW_ALL}, tools=elsewhere))
+    told = world.agent.explain_policy(session_id=world.session(), call={"tool_id": "mail.send", "args": {}})
+    assert (told.verdict, told.reason_code) == ("allow", "ALLOWED")

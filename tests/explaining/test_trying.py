@@ -159,3 +159,12 @@ def test_lint_exits_by_its_warnings(files: Any) -> None:
 def test_the_schema_is_printed_for_editors() -> None:
     printed = beliefd("policy", "schema")
     assert json.loads(printed.stdout) == answer("policy", "schema")
+
+
+def test_a_tool_that_the_policy_does_not_declare_may_be_misspelt(files: Any) -> None:
+    declared = {**POLICY, "tools": {"pay": {"tier": "WRITE_LIMITED"}}}
+    given = files(policy=declared, state={}, call={"tool_id": "paay", "args": {}})
+    told = answer(
+        "policy", "explain", "--policy", given["policy"], "--state", given["state"], "--call", given["call"]
+    )
+    assert "whether there is a tool `paay` (did you mean `pay`?)" in told["left_out"]

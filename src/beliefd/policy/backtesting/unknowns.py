@@ -9,7 +9,7 @@ from beliefd.kernel.substrate.constraint_index import ConstraintIndex
 from beliefd.kernel.substrate.constraints import INVARIANTS, Action, Constraint
 from beliefd.kernel.substrate.events import CandidateResult
 from beliefd.kernel.substrate.operators import SchemaCheck
-from beliefd.kernel.substrate.predicates import CALL, CALL_FACTS, Predicate, holds
+from beliefd.kernel.substrate.predicates import CALL, CALL_FACTS, Predicate, holds, paths_read
 
 NOW: Final = frozenset({"block", "degrade"})
 """What denies at once, whatever else there is."""
@@ -71,8 +71,8 @@ def truth(
         if settles in found:
             return settles
         return None if None in found else not settles
-    if reason := unknown.why(args[0]):
-        why.append(reason)
+    if reasons := [reason for path in sorted(paths_read(predicate)) if (reason := unknown.why(path))]:
+        why.append(reasons[0])
         return None
     return holds(predicate, state, fits)
 

@@ -1,6 +1,7 @@
 """Something that is judged as often as one likes: as it is, and with some of its values changed."""
 
 from collections.abc import Callable, Mapping
+from difflib import get_close_matches
 from typing import Any, Final
 
 from msgspec import UNSET, Struct
@@ -32,7 +33,7 @@ from beliefd.kernel.substrate.situation import Situation
 from beliefd.kernel.substrate.state import Substrate
 from beliefd.kernel.substrate.symbolic_state import SymbolicState
 from beliefd.kernel.substrate.tools import CallFinding, ProposalFindings, ToolDefinition
-from beliefd.kernel.values import Principal, Role, TierName
+from beliefd.kernel.values import Principal, Role, TierName, shown
 from beliefd.ledger.chain import policy_hash
 
 Judge = Callable[[SymbolicState, Candidate], CandidateResult]
@@ -93,6 +94,7 @@ def call_trial(
     origins = policy.context is not UNSET
     left_out = ["capability" if capability is None else "paths and hosts of the capability's scope"]
     left_out += [ORIGINS] if origins and question.facts is UNSET else []
+    left_out += _no_such_tool(policy, question.tool_id)
     return Trial(
         policy=policy,
         policy_hash=name,
@@ -105,6 +107,15 @@ def call_trial(
         left_out=tuple(left_out),
         assumed=(ORIGINS,) if origins and question.facts is not UNSET else (),
     )
+
+
+def _no_such_tool(policy: Policy, tool_id: str) -> list[str]:
+    """A policy need not declare all tools of a server; where it declares some, a name may be misspelt."""
+    if tool_id in policy.tools or not policy.tools:
+        return []
+    near = get_close_matches(tool_id, policy.tools, 1)
+    meant = f" (did you mean `{near[0]}`?)" if near else ""
+    return [f"whether there is a tool `{shown(tool_id)}`{meant}"]
 
 
 def argument_errors(policy: Policy, question: Question) -> tuple[str, ...]:

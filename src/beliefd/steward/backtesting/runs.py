@@ -7,6 +7,7 @@ from msgspec import UNSET, Struct
 from msgspec.structs import replace
 from rpds import HashTrieMap
 
+from beliefd.kernel.adopted import Adopted
 from beliefd.kernel.context.tools import as_operator_says
 from beliefd.kernel.facts import Facts
 from beliefd.kernel.names import ALL
@@ -19,12 +20,13 @@ from beliefd.kernel.substrate.events import CandidateResult
 from beliefd.kernel.substrate.explaining import ANYTHING, EPOCH, NOWHERE
 from beliefd.kernel.substrate.predicates import paths_read
 from beliefd.kernel.substrate.proposals import CallCandidate
-from beliefd.kernel.substrate.rulebook import rulebook
+from beliefd.kernel.substrate.renewing import renewed
+from beliefd.kernel.substrate.rulebook import reads_policy, rulebook
 from beliefd.kernel.substrate.shell import ShellFacts
 from beliefd.kernel.substrate.situation import Situation
 from beliefd.kernel.substrate.state import NORMAL_MODE, Substrate
 from beliefd.kernel.substrate.symbolic_state import SymbolicState
-from beliefd.kernel.substrate.tools import CallFinding, ToolDefinition
+from beliefd.kernel.substrate.tools import CallFinding, ProposalFindings, ToolDefinition
 from beliefd.kernel.values import Principal, Role
 from beliefd.ledger.chain import policy_hash
 from beliefd.policy.backtesting.steps import Began, Called, Damaged, Missing, Step
@@ -38,7 +40,13 @@ from beliefd.tools.registry import Registry
 Verdict = Literal["allow", "ask", "deny", "undecidable"]
 NO_STATE: Final = "the trace does not carry the symbolic state; give one with `--state`"
 NO_CALLER: Final = "the trace does not say who called"
-NOT_CARRIED: Final = {f"call.{name}": NO_CALLER for name in ("agent_id", "role", "agent_tier", "mode")}
+NO_TIME: Final = "the trace does not say when it was"
+NO_ADOPTION: Final = "a policy that is tried was adopted by nobody"
+NOT_CARRIED: Final = {
+    **{f"call.{name}": NO_CALLER for name in ("agent_id", "role", "agent_tier", "mode")},
+    "call.now": NO_TIME,
+    **dict.fromkeys(("policy.adopted_by", "policy.adopted_at"), NO_ADOPTION),
+}
 NO_TOOL: Final = "the policy declares no such tool: what it does is not known"
 UNDECLARED: Final = ToolDefinition(executor="caller")
 UNDECIDABLE: Final = "UNDECIDABLE"
@@ -79,18 +87,20 @@ class RunsTrial:
         self._remembered = Remembered()
         self._findings: dict[str, tuple[CallFinding, CallerTool | None]] = {}
         self._watched: dict[tuple[str, tuple[str, ...]], bool] = {}
-        self._state = SymbolicState(state or {})
         self._unknown = Unknown(paths=NOT_CARRIED, state="" if state is not None else NO_STATE)
         held = HashTrieMap({ANYTHING.capability_id: ANYTHING})
-        substrate = Substrate(symbolic_state=self._state, capabilities=held)
+        substrate = Substrate(symbolic_state=SymbolicState(state or {}), capabilities=held)
         facts = Facts(
             now=EPOCH,
             event_id=NOWHERE.session_id,
             principal=Principal(id=ANYTHING.agent_id, role=Role.AGENT, tier="PRIVILEGE"),
             policy=policy,
             policy_hash=self.name,
+            findings=ProposalFindings(in_force=Adopted() if reads_policy(policy, self.name) else UNSET),
         )
-        self.situation = Situation(replace(NOWHERE, substrate=substrate), facts, NORMAL_MODE)
+        known = renewed(replace(NOWHERE, substrate=substrate), facts, NORMAL_MODE)
+        self.situation = Situation(known.session, facts, NORMAL_MODE, underivable=known.problem)
+        self._state = self.situation.state
 
     def verdicts(self, steps: Iterable[Step]) -> Iterator[Began | CallVerdict | Damaged]:
         run = _Run(self.policy, Began("run"), self._remembered)

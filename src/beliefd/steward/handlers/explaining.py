@@ -123,6 +123,7 @@ class ExplainHandlers(Struct, frozen=True):
             assert asked.call is not UNSET  # noqa: S101 - one of them is given
             command = proposed(_candidate(asked.call, event_id), who.role)
             found = await self._found(session, command, who, policy)
+            command = _by_its_runner(command, found)
             facts = Facts(
                 now=asked.call.now or now,
                 event_id=event_id,
@@ -272,6 +273,14 @@ def _principal(asked: ExplainPolicy) -> Principal:
 
 def _candidate(question: Question, unique: str) -> CallCandidate:
     return CallCandidate(tool_id=question.tool_id, args=question.args, idempotency_key=f"explained-{unique}")
+
+
+def _by_its_runner(command: Propose, found: ProposalFindings) -> Propose:
+    """A what-if is about the call, and not about who would run it: that is whoever its tool says."""
+    finding = next(iter(found.calls), None)
+    definition = None if finding is None else finding.definition
+    by_caller = definition is not None and definition.is_run_by_caller
+    return replace(command, execute="caller") if by_caller else command
 
 
 def _naming_capability(command: Propose) -> Propose:
