@@ -432,3 +432,18 @@ def test_a_result_that_is_more_than_its_reporter_may_bring_is_recorded_and_not_k
         told = house.agent.report_outcome(session, call_id, "ok", result=number)
         assert (told.status, told.content is not None, told.result_hash is not None) == ("ok", kept, True)
     house.check(session)
+
+
+def test_a_rule_that_has_changed_since_asks_anew(house: ToolWorld) -> None:
+    """A yes is bound to the rule that asked: without a new question nobody could ever say it."""
+    session = house.session()
+    call = wants("mail", house.token(session), "use-1", to="ana")
+    first = ask(house.agent, session, call)
+    changed = {**deny("mail", on_fail="ask"), "reason": "a person looks at every mail"}
+    house.root.adopt_policy(with_tools(rules(all=ALLOW_ALL, ask=changed), **TOOLS))
+    assert "the rule has changed" in str(house.ann.show_approval(str(first.approval_id)).cannot_run)
+    again = ask(house.agent, session, {**call, "join_key": "use-2"})
+    assert again.approval_id not in (None, first.approval_id)
+    assert ask(house.agent, session, {**call, "join_key": "use-3"}).approval_id == again.approval_id
+    assert house.agent.show_call(session, approve(house, again)).status == "scheduled"
+    house.check(session)

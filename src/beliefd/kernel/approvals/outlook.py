@@ -57,7 +57,11 @@ def _cannot_run(session: Session, approval: Approval, facts: Facts) -> str | Non
         return f"cannot be approved now: `{gone}`, who proposed it, may not speak any more ({lost})"
     if not isinstance(approval.subject, CallSubject | DeltaSubject):
         return None
-    why = in_vain(confirmed(session, of_now(approval, facts), facts))
+    result = confirmed(session, of_now(approval, facts), facts)
+    why = in_vain(result)
+    if why is not None and result.on_fail == "ask":
+        changed = f"the rule has changed since it was asked about ({why})"
+        return f"cannot run now: {changed}; proposed again, it is asked anew"
     return None if why is None else f"cannot run now: {why}"
 
 

@@ -3,6 +3,7 @@
 from msgspec import UNSET, UnsetType
 from msgspec.structs import replace
 
+from beliefd.kernel.approvals.state import CallSubject
 from beliefd.kernel.canonical import digest
 from beliefd.kernel.substrate.capabilities import (
     Amounts,
@@ -21,7 +22,7 @@ from beliefd.kernel.substrate.issuing import held_by_rule, rules_for, withdrawn
 from beliefd.kernel.substrate.modes import share, turned_off
 from beliefd.kernel.substrate.permits import asked_as, rejected_before, waiting_as, wrong_executor
 from beliefd.kernel.substrate.proposals import CallCandidate
-from beliefd.kernel.substrate.questions import question, with_consent
+from beliefd.kernel.substrate.questions import hash_of, question, with_consent
 from beliefd.kernel.substrate.reserving import as_declared, as_spent, need_of, set_aside
 from beliefd.kernel.substrate.situation import Situation, allowed, denied, failed, stale
 from beliefd.kernel.substrate.state import Basis, ToolCall
@@ -92,7 +93,8 @@ def _asked(
     definition, who = finding.definition, situation.facts.principal.id
     asks: str | UnsetType = UNSET
     if definition is not None and definition.is_run_by_caller:
-        if (waits := waiting_as(situation.session, candidate, who)) is not UNSET:
+        waits = waiting_as(situation.session, candidate, who)
+        if waits is not UNSET and _still_asks(situation, waits, judgement):
             return replace(result, waits=waits)
         no = rejected_before(situation.session, candidate, who) if _no_stands(situation) else None
         if no is not None:
@@ -100,6 +102,18 @@ def _asked(
         asks = asked_as(candidate, who)
     approval = question(situation, candidate, finding, result, judgement.failures, index)
     return replace(result, approval=approval, asks=asks)
+
+
+def _still_asks(situation: Situation, approval_id: str, judgement: Judgement) -> bool:
+    """Would a yes to what waits answer what is asked now? A rule that has changed since asks anew."""
+    found = situation.facts.findings
+    if not isinstance(found, ProposalFindings) or found.asks_anew is not True:
+        return True  # it was decided before there was this rule
+    subject = situation.session.approvals.by_id[approval_id].subject
+    asking = [one.constraint for one in judgement.failures if one.constraint.on_fail == "ask"]
+    return isinstance(subject, CallSubject) and all(
+        subject.asked.get(one.key) == hash_of(one) for one in asking
+    )
 
 
 def _no_stands(situation: Situation) -> bool:

@@ -149,7 +149,8 @@ class ProposalFindings(Value, frozen=True, tag_field="of", tag="proposal"):
     """Facts about a proposal's candidates, in their order; None where a candidate is no call.
 
     `authority` is how those stand now whose word or tier is used, as for claims. Where `no_stands` is set, a
-    call that a person has rejected is not asked about again; entries without it are older. Where `relapses`
+    call that a person has rejected is not asked about again; where `asks_anew` is, one that waits is, if the
+    rule has changed that asks; entries without them are older. Where `relapses`
     is set, a mode that had recovered and is lowered to where it was begins to recover anew; likewise.
     `inputs` are those of its provenance that are events of the ledger or stored content. `in_force` is who
     adopted the policy, here and below.
@@ -159,6 +160,7 @@ class ProposalFindings(Value, frozen=True, tag_field="of", tag="proposal"):
     authority: Authority | msgspec.UnsetType = msgspec.UNSET
     by_rights: ByRights = msgspec.UNSET
     no_stands: bool | msgspec.UnsetType = msgspec.UNSET
+    asks_anew: bool | msgspec.UnsetType = msgspec.UNSET
     in_force: InForce = msgspec.UNSET
     inputs: tuple[str, ...] | msgspec.UnsetType = msgspec.UNSET
     relapses: bool | msgspec.UnsetType = msgspec.UNSET

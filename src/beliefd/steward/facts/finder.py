@@ -210,7 +210,8 @@ class FactFinder(Examiner):
                 session, policy, command.candidates, found_calls, unwritten, begun=begun
             )
             inputs = await self._inputs(session, command.provenance, unwritten)
-            return replace(found_calls, authority={}, by_rights=True, no_stands=True, inputs=inputs)
+            flags = {"by_rights": True, "no_stands": True, "asks_anew": True}
+            return replace(found_calls, authority={}, inputs=inputs, **flags)
         if isinstance(command, StartCall):
             return await self._start(session, command, policy, unwritten)
         if isinstance(command, AddContext):
