@@ -93,6 +93,7 @@ class Lexicon(Value, frozen=True, dict=True):
     qualities: Words = ()
     narrow: dict[str, Words] = {}
     otherwise: dict[str, Class] = {}
+    prose: Words = ()
 
     @cached_property
     def asked(self) -> dict[str, int]:
@@ -160,6 +161,10 @@ class Lexicon(Value, frozen=True, dict=True):
     @cached_property
     def stops(self) -> frozenset[str]:
         return frozenset(self.stop)
+
+    @cached_property
+    def prose_words(self) -> frozenset[str]:
+        return frozenset(self.prose)
 
     @cached_property
     def month_of(self) -> dict[str, int]:

@@ -20,7 +20,7 @@ from beliefd.kernel.origin.naming import (
     within,
 )
 from beliefd.kernel.origin.people import Bearers
-from beliefd.kernel.origin.results import fields, parsed, records
+from beliefd.kernel.origin.results import fields, keys, parsed, records
 from beliefd.kernel.origin.spelling import SINK_SHAPES, Atom, folded, name_words, shape_of
 from beliefd.kernel.origin.tools import ToolInfo, goes_out, trade
 from beliefd.kernel.origin.user import Said, read_said, together
@@ -125,7 +125,7 @@ class Memory:
             self._add_plain(item, tool, how, key_typed, bare=True)
             return
         if structured is None:
-            structured = parsed(item.text)
+            structured = parsed(item.text, self.lexicon)
             if holds_one(tool, self.lexicon) and not wraps(structured, item.args, self.lexicon):
                 structured = None
         elif not agree(item.text, structured):
@@ -205,7 +205,8 @@ class Memory:
         self, value: Any, item: ContextItem, tool: ToolInfo, how: Any, named: bool | None
     ) -> None:
         """`named`: it was read by a key that the user typed; None: and is not what he meant by it."""
-        found = [leaf for at, leaf in enumerate(fields(value)) if at < MAX_FIELDS]
+        said = [("", "text", key) for key in keys(value) if self._names.of(key).odd]
+        found = [leaf for at, leaf in enumerate([*said, *fields(value)]) if at < MAX_FIELDS]
         people = how in ("directory", "maybe_directory")
         if how == "maybe_directory":
             identity = self.lexicon.names["identity"]

@@ -8,6 +8,7 @@ from msgspec import Struct
 from beliefd.kernel.origin.facts import Origin
 from beliefd.kernel.origin.index import Kind, Place
 from beliefd.kernel.origin.lexicon import Lexicon
+from beliefd.kernel.origin.results import is_key
 from beliefd.kernel.origin.spelling import SINK_SHAPES, Shape, name_words, shape_of
 from beliefd.kernel.origin.tools import is_address
 
@@ -15,11 +16,12 @@ MAX_NAMES: Final = 4_096
 
 
 class Called(Struct, frozen=True, gc=False):
-    """What a field is by its name, if it is short."""
+    """What a field is by its name, if it is short. `odd`: the name is a text that somebody has written."""
 
     kind: Kind
     is_id: bool
     is_author: bool
+    odd: bool = False
 
 
 def called(name: str, lexicon: Lexicon) -> Called:
@@ -30,7 +32,8 @@ def called(name: str, lexicon: Lexicon) -> Called:
         kind = "text"
     elif whole in names["label"] or last in names["label"]:
         kind = "label"
-    return Called(kind, "id" in words, not names["author"].isdisjoint(words))
+    authored = not names["author"].isdisjoint(words)
+    return Called(kind, "id" in words, authored, not is_key(name, lexicon))
 
 
 class Names:
