@@ -32,8 +32,7 @@ def parsed(text: str, lexicon: Lexicon | None = None) -> Any:
     for attempt in (_table, _blocks, _csv, _headers):
         value = attempt(text)
         if isinstance(value, dict | list) and value and not _one_line(value):
-            if all(is_key(key, lexicon) for key in keys(value)):
-                return value
+            return value if all(is_key(key, lexicon) for key in keys(value)) else None
     return None
 
 
