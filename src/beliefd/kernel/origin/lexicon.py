@@ -94,6 +94,7 @@ class Lexicon(Value, frozen=True, dict=True):
     narrow: dict[str, Words] = {}
     otherwise: dict[str, Class] = {}
     prose: Words = ()
+    holders: Words = ()
 
     @cached_property
     def asked(self) -> dict[str, int]:
@@ -165,6 +166,16 @@ class Lexicon(Value, frozen=True, dict=True):
     @cached_property
     def prose_words(self) -> frozenset[str]:
         return frozenset(self.prose)
+
+    @cached_property
+    def containers(self) -> frozenset[str]:
+        """Words for what holds many things, in one and several."""
+        return frozenset(form for word in self.holders for form in (word, plural(word)))
+
+    @cached_property
+    def own_keys(self) -> frozenset[str]:
+        """Names of arguments that say which one is meant."""
+        return self.names["id"] | self.names["path"] | self.names["url"]
 
     @cached_property
     def month_of(self) -> dict[str, int]:

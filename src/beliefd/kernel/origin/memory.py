@@ -17,13 +17,12 @@ from beliefd.kernel.origin.naming import (
     leaves,
     may_hold,
     members,
-    within,
 )
 from beliefd.kernel.origin.people import Bearers
 from beliefd.kernel.origin.results import fields, keys, parsed, records
-from beliefd.kernel.origin.spelling import SINK_SHAPES, Atom, folded, name_words, shape_of
+from beliefd.kernel.origin.spelling import SINK_SHAPES, Atom, Shape, folded, name_words, shape_of
 from beliefd.kernel.origin.tools import ToolInfo, goes_out, trade
-from beliefd.kernel.origin.user import Said, read_said, together
+from beliefd.kernel.origin.user import Said, read_said, speaks_of, together
 from beliefd.kernel.values import Id, Object, Value
 
 RECENT: Final = 5
@@ -50,10 +49,11 @@ class ContextItem(Value, frozen=True):
 
 
 class Found(Struct, frozen=True):
-    """The best place a value stands in."""
+    """The best place a value stands in. `doubted`: a field that a stranger may have filled in."""
 
     origin: Origin
     place: Place | None = None
+    doubted: bool = False
 
 
 class Memory:
@@ -104,7 +104,7 @@ class Memory:
         for word in one.words:
             for place, _ in self.heard.found(word):
                 if not place.record.named and place.record.how != "open":
-                    place.record.named = self._named(place.record)
+                    place.record.named = speaks_of(self.speech, place.record, self.lexicon)
                     self._note_orders(place.record)
 
     def _tell_result(self, item: ContextItem, tool: ToolInfo) -> None:
@@ -135,10 +135,12 @@ class Memory:
             return
         found = records(structured)
         whose = [self._of_spoken_author(value) for value in found] if key_typed else []
+        alone = sum(bool(value) for value in found) == 1
         for at, value in enumerate(found):
             # Of a room that the user names, whoever he speaks of is meant, and nobody else who writes there.
             aside = True in whose and not whose[at]
-            self._add_record(value, item, tool, how, None if aside else key_typed)
+            named = None if aside else key_typed
+            self._add_record(value, item, tool, how, named, keyed=self._keyed(item, tool, value, alone=alone))
 
     def use(self, tool_id: str, values: list[Any]) -> None:
         """Remember what calls of a tool were about."""
@@ -152,7 +154,7 @@ class Memory:
         self, item: ContextItem, tool: ToolInfo, how: Any, named: bool, *, bare: bool = False
     ) -> None:
         record = Record(self.results, tool.tool_id, how, named)
-        record.keyed = not item.error and self._typed_key(item.args, said_only=True)
+        record.keyed = not item.error and self._keyed(item, tool, None, alone=True)
         short = len(item.text) <= 80 and "\n" not in item.text.strip() and not bare
         one_word = short and len(item.text.split()) == 1
         self.heard.add(
@@ -201,8 +203,18 @@ class Memory:
                 return True
         return False
 
+    def _keyed(self, item: ContextItem, tool: ToolInfo, value: Any, *, alone: bool) -> bool:
+        """Did the user type the key of this one? A folder or a room holds what anybody puts there."""
+        own = self.lexicon.own_keys | trade(tool, self.lexicon).nouns
+        given = {
+            name: held
+            for name, held in item.args.items()
+            if self.lexicon.containers.isdisjoint(words := name_words(name)) and not own.isdisjoint(words)
+        }
+        return self._typed_key(given, said_only=True) and (alone or wraps(value, given, self.lexicon))
+
     def _add_record(
-        self, value: Any, item: ContextItem, tool: ToolInfo, how: Any, named: bool | None
+        self, value: Any, item: ContextItem, tool: ToolInfo, how: Any, named: bool | None, *, keyed: bool
     ) -> None:
         """`named`: it was read by a key that the user typed; None: and is not what he meant by it."""
         said = [("", "text", key) for key in keys(value) if self._names.of(key).odd]
@@ -213,7 +225,7 @@ class Memory:
             only = all(not name or "_".join(name_words(name)) in identity for _, name, _ in found)
             how = "directory" if only else "queried"
         record = Record(self.results, tool.tool_id, how, bool(named))
-        record.keyed = self._typed_key(item.args, said_only=True)
+        record.keyed = keyed
         if people:
             self.bearers.meet(found)
         elif how != "own":
@@ -222,7 +234,7 @@ class Memory:
             others = [one for one in by if folded(one).strip() not in self.lexicon.self_names]
             record.authored = bool(others) and not any(shape_of(one) == "iban" for one in others)
         kept = [self._read_field(record, *leaf) for leaf in found]
-        record.named = record.named or (named is not None and self._named(record))
+        record.named = record.named or (named is not None and speaks_of(self.speech, record, self.lexicon))
         record.linked = self._linked(record)
         for path, text, kind, things in kept:
             echo = how == "own" and self._echoes(item, text)
@@ -273,36 +285,6 @@ class Memory:
             other and (other.key == one.key or f" {one.key} " in f" {other.key} ") for other in given
         )
 
-    def _named(self, record: Record) -> bool:
-        """Does the user speak of it? By a short field, a quoted phrase or a name in one."""
-        words, speech = self.speech.words, self.speech
-        if not words.isdisjoint(record.addresses):
-            return True
-        for kind, parts in record.labels:
-            if not parts:
-                continue
-            meant = [part for part in parts if part not in self.lexicon.stops and len(part) > 1]
-            if not meant:
-                continue
-            if any(part in speech.names for part in meant):
-                return True
-            if any(within(quote, parts) for quote in speech.quoted):
-                return True
-            known = sum(part in words for part in meant)
-            if kind == "label" and known > 1 and known >= len(meant) - 1:
-                return True
-            if known == len(meant) and (
-                len(meant) > 1
-                or kind == "label"
-                or (
-                    meant[0] not in self.lexicon.groups
-                    and meant[0] not in self.lexicon.ordered
-                    and not meant[0].isdigit()
-                )
-            ):
-                return True
-        return False
-
     def _linked(self, record: Record) -> bool:
         """The user says to follow a document, and it speaks of this record: its id is meant, not its text."""
         if "delegated" not in self.speech.phrases:
@@ -326,7 +308,7 @@ class Memory:
             if sink and field.kind == "label" and value.shape in SINK_SHAPES:
                 continue
             doubted = sink and value.shape in SINK_SHAPES and self._doubted(field, value)
-            best = _better(best, Found("field" if doubted else field_origin(field), field))
+            best = _better(best, Found("field" if doubted else field_origin(field), field, doubted))
         if RANK[best.origin] <= RANK["field"]:
             return best
         for text, _ in self.heard.places(value):
@@ -334,6 +316,11 @@ class Memory:
         if best.origin == "model" and (self.heard.left_out or self.heard.uncounted(value)):
             return Found("text")
         return best
+
+    def addressed(self, shape: Shape) -> bool:
+        """Has the user given an address of this kind, besides his own? Then he has said whom he means."""
+        given = self.speech.addresses.get(shape, ())
+        return any(not self.told.has(Wanted(key, (key,), True, shape)) for key in given)
 
     def _by_author(self, name: str) -> bool:
         return self._names.of(name).is_author
@@ -391,4 +378,6 @@ class Memory:
 
 
 def _better(left: Found, right: Found) -> Found:
+    if left.origin == right.origin:
+        return left if right.doubted or not left.doubted else right
     return right if RANK[right.origin] < RANK[left.origin] else left

@@ -6,9 +6,10 @@ from typing import Final
 
 from msgspec import Struct
 
-from beliefd.kernel.origin.index import orders, wanted
+from beliefd.kernel.origin.index import Record, orders, wanted
 from beliefd.kernel.origin.lexicon import BIT, Lexicon
-from beliefd.kernel.origin.spelling import atoms, folded
+from beliefd.kernel.origin.naming import within
+from beliefd.kernel.origin.spelling import SINK_SHAPES, Shape, atoms, folded
 
 MAX_HEARD: Final = 50_000
 """Characters of a user's text that are read for what they ask."""
@@ -35,6 +36,7 @@ class Said(Struct, frozen=True):
     quoted: tuple[tuple[str, ...], ...]
     secrets: frozenset[str]
     numbers: frozenset[str] = frozenset()
+    addresses: dict[Shape, frozenset[str]] = {}
 
 
 def read_said(text: str, lexicon: Lexicon) -> Said:
@@ -64,6 +66,9 @@ def read_said(text: str, lexicon: Lexicon) -> Said:
         quoted=tuple(one.parts for one in quoted if one and any(len(part) > 2 for part in one.parts)),
         secrets=lexicon.secrets_in(plain),
         numbers=frozenset(atom.key for atom in found if atom.shape == "number"),
+        addresses={
+            shape: frozenset(atom.key for atom in found if atom.shape == shape) for shape in SINK_SHAPES
+        },
     )
 
 
@@ -112,4 +117,32 @@ def together(said: list[Said]) -> Said:
         quoted=tuple(quote for one in said for quote in one.quoted),
         secrets=nothing.union(*(one.secrets for one in said)),
         numbers=nothing.union(*(one.numbers for one in said)),
+        addresses={shape: nothing.union(*(one.addresses[shape] for one in said)) for shape in SINK_SHAPES},
     )
+
+
+def speaks_of(speech: Said, record: Record, lexicon: Lexicon) -> bool:
+    """Does the user speak of it? By a short field, a quoted phrase or a name in one."""
+    words = speech.words
+    if not words.isdisjoint(record.addresses):
+        return True
+    for kind, parts in record.labels:
+        if not parts:
+            continue
+        meant = [part for part in parts if part not in lexicon.stops and len(part) > 1]
+        if not meant:
+            continue
+        if any(part in speech.names for part in meant):
+            return True
+        if any(within(quote, parts) for quote in speech.quoted):
+            return True
+        known = sum(part in words for part in meant)
+        if kind == "label" and known > 1 and known >= len(meant) - 1:
+            return True
+        if known == len(meant) and (
+            len(meant) > 1
+            or kind == "label"
+            or (meant[0] not in lexicon.groups and meant[0] not in lexicon.ordered and not meant[0].isdigit())
+        ):
+            return True
+    return False
