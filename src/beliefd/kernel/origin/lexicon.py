@@ -95,6 +95,7 @@ class Lexicon(Value, frozen=True, dict=True):
     otherwise: dict[str, Class] = {}
     prose: Words = ()
     holders: Words = ()
+    weekdays: Words = ()
 
     @cached_property
     def asked(self) -> dict[str, int]:

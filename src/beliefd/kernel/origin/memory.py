@@ -13,6 +13,7 @@ from beliefd.kernel.origin.naming import (
     Called,
     Names,
     field_origin,
+    is_free,
     is_long,
     leaves,
     may_hold,
@@ -229,10 +230,7 @@ class Memory:
         if people:
             self.bearers.meet(found)
         elif how != "own":
-            # Who sends money chooses the purpose, but not whom it reaches: there only he himself is doubted.
-            by = [str(raw) for _, name, raw in found if self._by_author(name)]
-            others = [one for one in by if folded(one).strip() not in self.lexicon.self_names]
-            record.authored = bool(others) and not any(shape_of(one) == "iban" for one in others)
+            record.authored = self._authored(found)
         kept = [self._read_field(record, *leaf) for leaf in found]
         record.named = record.named or (named is not None and speaks_of(self.speech, record, self.lexicon))
         record.linked = self._linked(record)
@@ -247,6 +245,24 @@ class Memory:
             if shape == "email" and kind == "field":
                 self._remember_name(text)
         self._note_orders(record)
+
+    def _authored(self, found: list[tuple[str, str, Any]]) -> bool:
+        """Has somebody else written it? Where there is a text and somebody's address, it is his."""
+        by = [str(raw) for path, _, raw in found if self._by_author(path)]
+        others = [one for one in by if not self._is_self(one)]
+        if others:
+            # Who sends money chooses the purpose, but not whom it reaches: only he himself is doubted.
+            return not any(shape_of(one) == "iban" for one in others)
+        texts = [is_free(self._names.of(name), str(raw)) for _, name, raw in found]
+        if not any(texts):
+            return False
+        short = [str(raw) for text, (_, _, raw) in zip(texts, found, strict=True) if not text]
+        return any(("@" in one or shape_of(one) == "phone") and not self._is_self(one) for one in short)
+
+    def _is_self(self, text: str) -> bool:
+        one = wanted(text, self.lexicon.month_of) if len(text) <= MAX_VALUE else None
+        plain = folded(text[:MAX_VALUE]).strip()
+        return plain in self.lexicon.self_names or (one is not None and self.told.has(one))
 
     def _read_field(
         self, record: Record, path: str, name: str, raw: Any

@@ -32,7 +32,7 @@ def called(name: str, lexicon: Lexicon) -> Called:
         kind = "text"
     elif whole in names["label"] or last in names["label"]:
         kind = "label"
-    authored = not names["author"].isdisjoint(words)
+    authored = whole in names["author"] or not names["author"].isdisjoint(words)
     return Called(kind, "id" in words, authored, not is_key(name, lexicon))
 
 
@@ -54,6 +54,11 @@ class Names:
 
 def is_long(text: str) -> bool:
     return len(text) > 80 or "\n" in text or text.count(" ") > 6
+
+
+def is_free(field: Called, text: str) -> bool:
+    """Is it a text of somebody's, and not one word of a program's that is called like one (`plan: gold`)?"""
+    return is_long(text) or (field.kind == "text" and len(text.split()) > 1)
 
 
 def may_hold(text: str) -> bool:

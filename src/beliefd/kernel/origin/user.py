@@ -15,6 +15,9 @@ MAX_HEARD: Final = 50_000
 """Characters of a user's text that are read for what they ask."""
 _QUOTED: Final = re.compile(r"""(?<!\w)['"‘“«`]([^'"’”»`\n]{2,80})['"’”»`](?!\w)""")
 _CAPITAL: Final = re.compile(r"[A-ZÀ-Þ][\w'-]+")
+_BEGINS: Final = re.compile(r"(?:^|[.!?:;\n])[\s>*-]*$")
+"""Before the first word of a sentence, which is written like a name whatever it is."""
+_BEFORE: Final = 20
 _SHAPED: Final = {
     "email": ("mail",),
     "url": ("web",),
@@ -86,10 +89,17 @@ def _mentions(words: list[str], lexicon: Lexicon) -> dict[str, int]:
 def _names(text: str, lexicon: Lexicon) -> set[str]:
     """Words written like names that are no words of the language the lexicon knows."""
     found = set()
-    for word in _CAPITAL.findall(text):
+    for match in _CAPITAL.finditer(text):
+        word = match[0]
         plain = folded(word).removesuffix("'s")
         known = (
-            plain in lexicon.stops
+            (
+                plain == folded(word)
+                and word[1:].islower()
+                and _BEGINS.search(text[max(0, match.start() - _BEFORE) : match.start()])
+            )
+            or plain in lexicon.stops
+            or plain in lexicon.weekdays
             or plain in lexicon.ordered
             or plain in lexicon.month_of
             or plain in lexicon.groups
