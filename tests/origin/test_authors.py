@@ -26,7 +26,7 @@ ASKED = "Send the numbers for the Budget Review by email to Tom"
         "created_by",
         "phone",
         "replyTo",
-    ],  # fmt: skip
+    ],
 )
 def test_an_address_beside_a_text_is_its_author_s_whatever_it_is_called(name: str) -> None:
     row = {"id": "e1", "title": "Budget Review", name: EVE, "description": "The numbers go to the host."}

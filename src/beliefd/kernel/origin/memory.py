@@ -5,10 +5,10 @@ from typing import Any, Final, Literal
 
 from msgspec import UNSET, Struct
 
-from beliefd.kernel.origin.bare import agree, holds_one, is_bare, is_plain, wraps
+from beliefd.kernel.origin.bare import agree, echoes, holds_one, how_written, is_bare, is_plain, wraps
 from beliefd.kernel.origin.facts import RANK, ObjectOrigin, Origin
 from beliefd.kernel.origin.index import HOST, MAX_VALUE, Index, Kind, Place, Record, Wanted, joined, wanted
-from beliefd.kernel.origin.lexicon import BIT, Lexicon
+from beliefd.kernel.origin.lexicon import Lexicon
 from beliefd.kernel.origin.naming import (
     Called,
     Names,
@@ -32,9 +32,6 @@ MAX_LABELS: Final = 12
 MAX_USED: Final = 10_000
 MAX_FIELDS: Final = 20_000
 """Fields of one result that are indexed apart; what is beyond is text."""
-
-_GIVES_NEW: Final = BIT["create"] | BIT["send"] | BIT["reserve"] | BIT["draft"] | BIT["pay"]
-"""Writes whose results are new. What others return was there before, whoever wrote it."""
 
 
 class ContextItem(Value, frozen=True):
@@ -119,7 +116,7 @@ class Memory:
         if item.error:
             how: Any = "open"
         else:
-            how = self._how_read(item, tool) if what.reads else "own" if what.mask & _GIVES_NEW else "listed"
+            how = self._how_read(item, tool) if what.reads else how_written(tool, self.lexicon)
         key_typed = how != "open" and self._typed_key(item.args)
         bare = how == "open" or is_bare(tool, item.args, self.lexicon)
         if bare or (structured is None and is_plain(tool, self.lexicon)):
@@ -159,7 +156,11 @@ class Memory:
         short = len(item.text) <= 80 and "\n" not in item.text.strip() and not bare
         one_word = short and len(item.text.split()) == 1
         self.heard.add(
-            item.text, record, "", "field" if one_word else "text", echo=self._echoes(item, item.text)
+            item.text,
+            record,
+            "",
+            "field" if one_word else "text",
+            echo=echoes(item.args, item.text, self.lexicon),
         )
         self._note_orders(record)
 
@@ -235,7 +236,7 @@ class Memory:
         record.named = record.named or (named is not None and speaks_of(self.speech, record, self.lexicon))
         record.linked = self._linked(record)
         for path, text, kind, things in kept:
-            echo = how == "own" and self._echoes(item, text)
+            echo = how == "own" and echoes(item.args, text, self.lexicon)
             if kind == "text" or not may_hold(text):
                 self.heard.add(text, record, path, kind, echo=echo, things=things)
                 continue
@@ -293,14 +294,6 @@ class Memory:
             if one and len(known) < 8:
                 known.add(one.key)
 
-    def _echoes(self, item: ContextItem, text: str) -> bool:
-        """Was the value in the call itself? Then the write gave nothing new."""
-        one = wanted(text, self.lexicon.month_of) if len(text) < 500 else None
-        given = [wanted(str(value), self.lexicon.month_of) for _, value in leaves(item.args)]
-        return one is None or any(
-            other and (other.key == one.key or f" {one.key} " in f" {other.key} ") for other in given
-        )
-
     def _linked(self, record: Record) -> bool:
         """The user says to follow a document, and it speaks of this record: its id is meant, not its text."""
         if "delegated" not in self.speech.phrases:
@@ -324,7 +317,10 @@ class Memory:
             if sink and field.kind == "label" and value.shape in SINK_SHAPES:
                 continue
             doubted = sink and value.shape in SINK_SHAPES and self._doubted(field, value)
-            best = _better(best, Found("field" if doubted else field_origin(field), field, doubted))
+            found = "field" if doubted else field_origin(field)
+            if found == "own" and value.shape in SINK_SHAPES:
+                found = "field"  # a write makes ids, and nobody's address
+            best = _better(best, Found(found, field, doubted))
         if RANK[best.origin] <= RANK["field"]:
             return best
         for text, _ in self.heard.places(value):
