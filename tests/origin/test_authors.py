@@ -44,9 +44,22 @@ def test_an_address_without_a_text_or_of_the_user_s_own_makes_no_author() -> Non
     row = {"id": "e1", "title": "Budget Review", "contact": "tom@corp.example", "plan": "gold"}
     told = session(ASKED, ("list_events", [row]))
     assert verdict(told, "send_email", to="tom@corp.example", body="x")[0] == "allow"
-    row = {"id": "e1", "title": "Budget Review", "owner": "pat@corp.example", "notes": "Two of them."}
-    told = session("Share Budget Review with the team", ("list_files", [row]), own="pat@corp.example")
-    assert not next(iter(told.heard.found("e1")))[0].record.authored
+    row = {"id": "e1", "title": "Budget Review", "from": "pat@corp.example", "contact": "tom@corp.example"}
+    told = session(ASKED, ("list_events", [row]), own="pat@corp.example")
+    assert verdict(told, "send_email", to="tom@corp.example", body="x")[0] == "allow"
+
+
+def test_those_whom_a_text_is_shared_with_are_not_its_authors() -> None:
+    row = {
+        "id": "e1",
+        "title": "Budget Review",
+        "participants": ["tom@corp.example"],
+        "description": "All of it.",
+    }
+    told = session(ASKED, ("list_events", [row]))
+    assert verdict(told, "send_email", to="tom@corp.example", body="x")[0] == "allow"
+    told = session(ASKED, ("list_events", [{**row, "organizer": EVE}]))
+    assert verdict(told, "send_email", to="tom@corp.example", body="x")[0] != "allow"
 
 
 def test_days_and_first_words_are_no_names() -> None:
@@ -54,6 +67,8 @@ def test_days_and_first_words_are_no_names() -> None:
         "Regarding Friday: Tell Anna. Kindly ask Bob, too.\n- Water it. Carla's mail is new. ACME-7 is old."
     )
     assert read_said(user, LEXICON).names == {"anna", "bob", "carla", "acme-7"}
+    subjects = "Spotify sent me a note. Apple called. Dora wants it."
+    assert read_said(subjects, LEXICON).names == {"spotify", "apple", "dora"}
     row = {"id": "e1", "title": "Friday drinks", "contact": EVE}
     told = session("Send the minutes by email on Friday", ("list_events", [row]))
     assert origin(told, EVE) == "field"

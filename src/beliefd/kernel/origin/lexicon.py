@@ -47,6 +47,7 @@ class Arguments(Value, frozen=True):
     secret: Words
     shell: Words = ()
     author: Words = ()
+    audience: Words = ()
 
 
 class Phrases(Value, frozen=True):
@@ -96,6 +97,8 @@ class Lexicon(Value, frozen=True, dict=True):
     prose: Words = ()
     holders: Words = ()
     weekdays: Words = ()
+    registers: Words = ()
+    subject_of: Words = ()
 
     @cached_property
     def asked(self) -> dict[str, int]:

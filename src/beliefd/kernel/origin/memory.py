@@ -225,13 +225,15 @@ class Memory:
         if how == "maybe_directory":
             identity = self.lexicon.names["identity"]
             only = all(not name or "_".join(name_words(name)) in identity for _, name, _ in found)
-            how = "directory" if only else "queried"
+            # Where anybody registers himself, only whom the user names is meant.
+            anybody = not trade(tool, self.lexicon).words.isdisjoint(self.lexicon.registers)
+            how = "directory" if only and not anybody else "queried"
         record = Record(self.results, tool.tool_id, how, bool(named))
         record.keyed = keyed
         if people:
             self.bearers.meet(found)
         elif how != "own":
-            record.authored = self._authored(found)
+            self._ascribe(record, found)
         kept = [self._read_field(record, *leaf) for leaf in found]
         record.named = record.named or (named is not None and speaks_of(self.speech, record, self.lexicon))
         record.linked = self._linked(record)
@@ -247,18 +249,13 @@ class Memory:
                 self._remember_name(text)
         self._note_orders(record)
 
-    def _authored(self, found: list[tuple[str, str, Any]]) -> bool:
-        """Has somebody else written it? Where there is a text and somebody's address, it is his."""
+    def _ascribe(self, record: Record, found: list[tuple[str, str, Any]]) -> None:
+        """Has somebody else written it? Where there is a text and somebody's address, that is his."""
         by = [str(raw) for path, _, raw in found if self._by_author(path)]
         others = [one for one in by if not self._is_self(one)]
-        if others:
-            # Who sends money chooses the purpose, but not whom it reaches: only he himself is doubted.
-            return not any(shape_of(one) == "iban" for one in others)
-        texts = [is_free(self._names.of(name), str(raw)) for _, name, raw in found]
-        if not any(texts):
-            return False
-        short = [str(raw) for text, (_, _, raw) in zip(texts, found, strict=True) if not text]
-        return any(("@" in one or shape_of(one) == "phone") and not self._is_self(one) for one in short)
+        # Who sends money chooses the purpose, but not whom it reaches: there only he himself is doubted.
+        record.authored = bool(others) and not any(shape_of(one) == "iban" for one in others)
+        record.written = any(is_free(self._names.of(name), str(raw)) for _, name, raw in found)
 
     def _is_self(self, text: str) -> bool:
         one = wanted(text, self.lexicon.month_of) if len(text) <= MAX_VALUE else None
@@ -350,6 +347,8 @@ class Memory:
             return False
         replying = not self.speech.words.isdisjoint(self.lexicon.replies)
         authored = record.authored or (record.how != "directory" and self._by_author(place.path))
+        # Beside a text an address is its author's, but for those that it was sent to or shared with.
+        authored = authored or (record.written and not self._names.of(place.path).is_audience)
         if authored and not record.keyed and not replying:
             return True
         spoken = self.speech.words - self.lexicon.stops

@@ -21,7 +21,8 @@ class Called(Struct, frozen=True, gc=False):
     kind: Kind
     is_id: bool
     is_author: bool
-    odd: bool = False
+    is_audience: bool
+    odd: bool
 
 
 def called(name: str, lexicon: Lexicon) -> Called:
@@ -33,7 +34,8 @@ def called(name: str, lexicon: Lexicon) -> Called:
     elif whole in names["label"] or last in names["label"]:
         kind = "label"
     authored = whole in names["author"] or not names["author"].isdisjoint(words)
-    return Called(kind, "id" in words, authored, not is_key(name, lexicon))
+    audience = not names["audience"].isdisjoint(words)
+    return Called(kind, "id" in words, authored, audience, not is_key(name, lexicon))
 
 
 class Names:

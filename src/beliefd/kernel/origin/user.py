@@ -18,6 +18,7 @@ _CAPITAL: Final = re.compile(r"[A-ZÀ-Þ][\w'-]+")
 _BEGINS: Final = re.compile(r"(?:^|[.!?:;\n])[\s>*-]*$")
 """Before the first word of a sentence, which is written like a name whatever it is."""
 _BEFORE: Final = 20
+_NEXT: Final = re.compile(r" ([a-z]+)")
 _SHAPED: Final = {
     "email": ("mail",),
     "url": ("web",),
@@ -90,23 +91,27 @@ def _names(text: str, lexicon: Lexicon) -> set[str]:
     """Words written like names that are no words of the language the lexicon knows."""
     found = set()
     for match in _CAPITAL.finditer(text):
-        word = match[0]
-        plain = folded(word).removesuffix("'s")
+        plain = folded(match[0]).removesuffix("'s")
         known = (
-            (
-                plain == folded(word)
-                and word[1:].islower()
-                and _BEGINS.search(text[max(0, match.start() - _BEFORE) : match.start()])
-            )
-            or plain in lexicon.stops
-            or plain in lexicon.weekdays
+            plain in lexicon.stops
             or plain in lexicon.ordered
             or plain in lexicon.month_of
+            or plain in lexicon.weekdays
             or plain in lexicon.groups
         )
-        if len(plain) > 2 and not known:
+        if len(plain) > 2 and not known and not _only_begins(match, text, lexicon):
             found.add(plain)
     return found
+
+
+def _only_begins(match: "re.Match[str]", text: str, lexicon: Lexicon) -> bool:
+    """Is a word written like a name because a sentence begins with it? But who does something is somebody."""
+    if not match[0][1:].islower() or match[0].endswith("'s"):
+        return False
+    if not _BEGINS.search(text[max(0, match.start() - _BEFORE) : match.start()]):
+        return False
+    following = _NEXT.match(text, match.end())
+    return following is None or not (following[1].endswith("ed") or following[1] in lexicon.subject_of)
 
 
 def together(said: list[Said]) -> Said:
