@@ -9,7 +9,7 @@ from msgspec import Struct
 from beliefd.kernel.origin.index import Record, orders, wanted
 from beliefd.kernel.origin.lexicon import BIT, Lexicon
 from beliefd.kernel.origin.naming import within
-from beliefd.kernel.origin.spelling import SINK_SHAPES, Shape, atoms, folded
+from beliefd.kernel.origin.spelling import SINK_SHAPES, atoms, folded
 
 MAX_HEARD: Final = 50_000
 """Characters of a user's text that are read for what they ask."""
@@ -40,7 +40,7 @@ class Said(Struct, frozen=True):
     quoted: tuple[tuple[str, ...], ...]
     secrets: frozenset[str]
     numbers: frozenset[str] = frozenset()
-    addresses: dict[Shape, frozenset[str]] = {}
+    addresses: dict[str, frozenset[str]] = {}
 
 
 def read_said(text: str, lexicon: Lexicon) -> Said:
