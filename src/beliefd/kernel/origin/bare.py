@@ -1,14 +1,19 @@
 """Which results are just text, whatever they look like: whoever wrote it chose its shape."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
 
 from beliefd.kernel.canonical import canonical
-from beliefd.kernel.origin.lexicon import Lexicon
+from beliefd.kernel.origin.index import wanted
+from beliefd.kernel.origin.lexicon import BIT, Lexicon
+from beliefd.kernel.origin.naming import leaves
 from beliefd.kernel.origin.results import fields, parsed
 from beliefd.kernel.origin.spelling import SINK_SHAPES, atoms, folded, joined_accounts, name_words
 from beliefd.kernel.origin.tools import ToolInfo, properties, trade
 from beliefd.kernel.origin.verbs import own_part
+
+_GIVES_NEW: Final = BIT["create"] | BIT["send"] | BIT["reserve"] | BIT["draft"] | BIT["pay"]
+"""Writes whose results are new. What others return was there before, whoever wrote it."""
 
 
 def is_bare(tool: ToolInfo, args: Mapping[str, Any], lexicon: Lexicon) -> bool:
@@ -70,3 +75,22 @@ def agree(text: str, structured: Any) -> bool:
 
 def _addresses(text: str) -> set[str]:
     return {atom.key for atom in atoms(joined_accounts(folded(text)), {}) if atom.shape in SINK_SHAPES}
+
+
+def how_written(tool: ToolInfo, lexicon: Lexicon) -> str:
+    """A form on a page answers with what the page says: that is nobody's own, though it was a write."""
+    what = trade(tool, lexicon)
+    makes = bool(what.mask & _GIVES_NEW)
+    outside = tool.open_world is None and not what.whole.isdisjoint(lexicon.open_world)
+    if tool.open_world or tool.tier == "egress" or (outside and not makes):
+        return "open"
+    return "own" if makes else "listed"
+
+
+def echoes(args: Mapping[str, Any], text: str, lexicon: Lexicon) -> bool:
+    """Was the value in the call itself? Then the write gave nothing new."""
+    one = wanted(text, lexicon.month_of) if len(text) < 500 else None
+    given = [wanted(str(value), lexicon.month_of) for _, value in leaves(args)]
+    return one is None or any(
+        other and (other.key == one.key or f" {one.key} " in f" {other.key} ") for other in given
+    )

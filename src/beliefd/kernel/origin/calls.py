@@ -211,7 +211,8 @@ def _trust(call: Call, leaf: Leaf, at: Found, said: Mapping[str, bool]) -> Trust
     if RANK[at.origin] <= _TRUSTED:
         return "trusted"
     if at.origin == "field":
-        return "field"
+        # "The latest" chooses among records, and not whom else it goes to, nor whom a stranger made of it.
+        return "foreign" if at.doubted or call.session.addressed(leaf.value.shape) else "field"
     # A page whose address the user typed is spoken of as well, though strangers may write in it.
     spoken_of = at.place is not None and (at.origin == "named_text" or at.place.record.keyed)
     if at.place is not None and spoken_of:

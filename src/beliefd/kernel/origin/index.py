@@ -40,7 +40,8 @@ Kind = Literal["text", "label", "field"]
 class Record(Struct, eq=False, gc=False):
     """One record of a result. `named`: the user speaks of it; `linked`: a document he follows does.
 
-    `authored`: somebody has sent or posted it, and chose its title, too; `keyed`: the user gave its key.
+    `authored`: somebody has sent or posted it, and chose its title, too; `written`: somebody may have, since
+    it holds a text beside an address; `keyed`: the user gave its key.
     """
 
     item: int
@@ -49,6 +50,7 @@ class Record(Struct, eq=False, gc=False):
     named: bool = False
     linked: bool = False
     authored: bool = False
+    written: bool = False
     keyed: bool = False
     orders: int = 0
     labels: list[tuple[str, tuple[str, ...]]] = []

@@ -47,6 +47,7 @@ class Arguments(Value, frozen=True):
     secret: Words
     shell: Words = ()
     author: Words = ()
+    audience: Words = ()
 
 
 class Phrases(Value, frozen=True):
@@ -93,6 +94,11 @@ class Lexicon(Value, frozen=True, dict=True):
     qualities: Words = ()
     narrow: dict[str, Words] = {}
     otherwise: dict[str, Class] = {}
+    prose: Words = ()
+    holders: Words = ()
+    weekdays: Words = ()
+    registers: Words = ()
+    subject_of: Words = ()
 
     @cached_property
     def asked(self) -> dict[str, int]:
@@ -160,6 +166,20 @@ class Lexicon(Value, frozen=True, dict=True):
     @cached_property
     def stops(self) -> frozenset[str]:
         return frozenset(self.stop)
+
+    @cached_property
+    def prose_words(self) -> frozenset[str]:
+        return frozenset(self.prose)
+
+    @cached_property
+    def containers(self) -> frozenset[str]:
+        """Words for what holds many things, in one and several."""
+        return frozenset(form for word in self.holders for form in (word, plural(word)))
+
+    @cached_property
+    def own_keys(self) -> frozenset[str]:
+        """Names of arguments that say which one is meant."""
+        return self.names["id"] | self.names["path"] | self.names["url"]
 
     @cached_property
     def month_of(self) -> dict[str, int]:

@@ -5,25 +5,25 @@ from typing import Any, Final, Literal
 
 from msgspec import UNSET, Struct
 
-from beliefd.kernel.origin.bare import agree, holds_one, is_bare, is_plain, wraps
+from beliefd.kernel.origin.bare import agree, echoes, holds_one, how_written, is_bare, is_plain, wraps
 from beliefd.kernel.origin.facts import RANK, ObjectOrigin, Origin
 from beliefd.kernel.origin.index import HOST, MAX_VALUE, Index, Kind, Place, Record, Wanted, joined, wanted
-from beliefd.kernel.origin.lexicon import BIT, Lexicon
+from beliefd.kernel.origin.lexicon import Lexicon
 from beliefd.kernel.origin.naming import (
     Called,
     Names,
     field_origin,
+    is_free,
     is_long,
     leaves,
     may_hold,
     members,
-    within,
 )
 from beliefd.kernel.origin.people import Bearers
-from beliefd.kernel.origin.results import fields, parsed, records
-from beliefd.kernel.origin.spelling import SINK_SHAPES, Atom, folded, name_words, shape_of
+from beliefd.kernel.origin.results import fields, keys, parsed, records
+from beliefd.kernel.origin.spelling import SINK_SHAPES, Atom, Shape, folded, name_words, shape_of
 from beliefd.kernel.origin.tools import ToolInfo, goes_out, trade
-from beliefd.kernel.origin.user import Said, read_said, together
+from beliefd.kernel.origin.user import Said, read_said, speaks_of, together
 from beliefd.kernel.values import Id, Object, Value
 
 RECENT: Final = 5
@@ -32,9 +32,6 @@ MAX_LABELS: Final = 12
 MAX_USED: Final = 10_000
 MAX_FIELDS: Final = 20_000
 """Fields of one result that are indexed apart; what is beyond is text."""
-
-_GIVES_NEW: Final = BIT["create"] | BIT["send"] | BIT["reserve"] | BIT["draft"] | BIT["pay"]
-"""Writes whose results are new. What others return was there before, whoever wrote it."""
 
 
 class ContextItem(Value, frozen=True):
@@ -50,10 +47,11 @@ class ContextItem(Value, frozen=True):
 
 
 class Found(Struct, frozen=True):
-    """The best place a value stands in."""
+    """The best place a value stands in. `doubted`: a field that a stranger may have filled in."""
 
     origin: Origin
     place: Place | None = None
+    doubted: bool = False
 
 
 class Memory:
@@ -104,7 +102,7 @@ class Memory:
         for word in one.words:
             for place, _ in self.heard.found(word):
                 if not place.record.named and place.record.how != "open":
-                    place.record.named = self._named(place.record)
+                    place.record.named = speaks_of(self.speech, place.record, self.lexicon)
                     self._note_orders(place.record)
 
     def _tell_result(self, item: ContextItem, tool: ToolInfo) -> None:
@@ -118,14 +116,14 @@ class Memory:
         if item.error:
             how: Any = "open"
         else:
-            how = self._how_read(item, tool) if what.reads else "own" if what.mask & _GIVES_NEW else "listed"
+            how = self._how_read(item, tool) if what.reads else how_written(tool, self.lexicon)
         key_typed = how != "open" and self._typed_key(item.args)
         bare = how == "open" or is_bare(tool, item.args, self.lexicon)
         if bare or (structured is None and is_plain(tool, self.lexicon)):
             self._add_plain(item, tool, how, key_typed, bare=True)
             return
         if structured is None:
-            structured = parsed(item.text)
+            structured = parsed(item.text, self.lexicon)
             if holds_one(tool, self.lexicon) and not wraps(structured, item.args, self.lexicon):
                 structured = None
         elif not agree(item.text, structured):
@@ -135,10 +133,12 @@ class Memory:
             return
         found = records(structured)
         whose = [self._of_spoken_author(value) for value in found] if key_typed else []
+        alone = sum(bool(value) for value in found) == 1
         for at, value in enumerate(found):
             # Of a room that the user names, whoever he speaks of is meant, and nobody else who writes there.
             aside = True in whose and not whose[at]
-            self._add_record(value, item, tool, how, None if aside else key_typed)
+            named = None if aside else key_typed
+            self._add_record(value, item, tool, how, named, keyed=self._keyed(item, tool, value, alone=alone))
 
     def use(self, tool_id: str, values: list[Any]) -> None:
         """Remember what calls of a tool were about."""
@@ -152,11 +152,15 @@ class Memory:
         self, item: ContextItem, tool: ToolInfo, how: Any, named: bool, *, bare: bool = False
     ) -> None:
         record = Record(self.results, tool.tool_id, how, named)
-        record.keyed = not item.error and self._typed_key(item.args, said_only=True)
+        record.keyed = not item.error and self._keyed(item, tool, None, alone=True)
         short = len(item.text) <= 80 and "\n" not in item.text.strip() and not bare
         one_word = short and len(item.text.split()) == 1
         self.heard.add(
-            item.text, record, "", "field" if one_word else "text", echo=self._echoes(item, item.text)
+            item.text,
+            record,
+            "",
+            "field" if one_word else "text",
+            echo=echoes(item.args, item.text, self.lexicon),
         )
         self._note_orders(record)
 
@@ -201,30 +205,40 @@ class Memory:
                 return True
         return False
 
+    def _keyed(self, item: ContextItem, tool: ToolInfo, value: Any, *, alone: bool) -> bool:
+        """Did the user type the key of this one? A folder or a room holds what anybody puts there."""
+        own = self.lexicon.own_keys | trade(tool, self.lexicon).nouns
+        given = {
+            name: held
+            for name, held in item.args.items()
+            if self.lexicon.containers.isdisjoint(words := name_words(name)) and not own.isdisjoint(words)
+        }
+        return self._typed_key(given, said_only=True) and (alone or wraps(value, given, self.lexicon))
+
     def _add_record(
-        self, value: Any, item: ContextItem, tool: ToolInfo, how: Any, named: bool | None
+        self, value: Any, item: ContextItem, tool: ToolInfo, how: Any, named: bool | None, *, keyed: bool
     ) -> None:
         """`named`: it was read by a key that the user typed; None: and is not what he meant by it."""
-        found = [leaf for at, leaf in enumerate(fields(value)) if at < MAX_FIELDS]
+        said = [("", "text", key) for key in keys(value) if self._names.of(key).odd]
+        found = [leaf for at, leaf in enumerate([*said, *fields(value)]) if at < MAX_FIELDS]
         people = how in ("directory", "maybe_directory")
         if how == "maybe_directory":
             identity = self.lexicon.names["identity"]
             only = all(not name or "_".join(name_words(name)) in identity for _, name, _ in found)
-            how = "directory" if only else "queried"
+            # Where anybody registers himself, only whom the user names is meant.
+            anybody = not trade(tool, self.lexicon).words.isdisjoint(self.lexicon.registers)
+            how = "directory" if only and not anybody else "queried"
         record = Record(self.results, tool.tool_id, how, bool(named))
-        record.keyed = self._typed_key(item.args, said_only=True)
+        record.keyed = keyed
         if people:
             self.bearers.meet(found)
         elif how != "own":
-            # Who sends money chooses the purpose, but not whom it reaches: there only he himself is doubted.
-            by = [str(raw) for _, name, raw in found if self._by_author(name)]
-            others = [one for one in by if folded(one).strip() not in self.lexicon.self_names]
-            record.authored = bool(others) and not any(shape_of(one) == "iban" for one in others)
+            self._ascribe(record, found)
         kept = [self._read_field(record, *leaf) for leaf in found]
-        record.named = record.named or (named is not None and self._named(record))
+        record.named = record.named or (named is not None and speaks_of(self.speech, record, self.lexicon))
         record.linked = self._linked(record)
         for path, text, kind, things in kept:
-            echo = how == "own" and self._echoes(item, text)
+            echo = how == "own" and echoes(item.args, text, self.lexicon)
             if kind == "text" or not may_hold(text):
                 self.heard.add(text, record, path, kind, echo=echo, things=things)
                 continue
@@ -234,6 +248,19 @@ class Memory:
             if shape == "email" and kind == "field":
                 self._remember_name(text)
         self._note_orders(record)
+
+    def _ascribe(self, record: Record, found: list[tuple[str, str, Any]]) -> None:
+        """Has somebody else written it? Where there is a text and somebody's address, that is his."""
+        by = [str(raw) for path, _, raw in found if self._by_author(path)]
+        others = [one for one in by if not self._is_self(one)]
+        # Who sends money chooses the purpose, but not whom it reaches: there only he himself is doubted.
+        record.authored = bool(others) and not any(shape_of(one) == "iban" for one in others)
+        record.written = any(is_free(self._names.of(name), str(raw)) for _, name, raw in found)
+
+    def _is_self(self, text: str) -> bool:
+        one = wanted(text, self.lexicon.month_of) if len(text) <= MAX_VALUE else None
+        plain = folded(text[:MAX_VALUE]).strip()
+        return plain in self.lexicon.self_names or (one is not None and self.told.has(one))
 
     def _read_field(
         self, record: Record, path: str, name: str, raw: Any
@@ -264,44 +291,6 @@ class Memory:
             if one and len(known) < 8:
                 known.add(one.key)
 
-    def _echoes(self, item: ContextItem, text: str) -> bool:
-        """Was the value in the call itself? Then the write gave nothing new."""
-        one = wanted(text, self.lexicon.month_of) if len(text) < 500 else None
-        given = [wanted(str(value), self.lexicon.month_of) for _, value in leaves(item.args)]
-        return one is None or any(
-            other and (other.key == one.key or f" {one.key} " in f" {other.key} ") for other in given
-        )
-
-    def _named(self, record: Record) -> bool:
-        """Does the user speak of it? By a short field, a quoted phrase or a name in one."""
-        words, speech = self.speech.words, self.speech
-        if not words.isdisjoint(record.addresses):
-            return True
-        for kind, parts in record.labels:
-            if not parts:
-                continue
-            meant = [part for part in parts if part not in self.lexicon.stops and len(part) > 1]
-            if not meant:
-                continue
-            if any(part in speech.names for part in meant):
-                return True
-            if any(within(quote, parts) for quote in speech.quoted):
-                return True
-            known = sum(part in words for part in meant)
-            if kind == "label" and known > 1 and known >= len(meant) - 1:
-                return True
-            if known == len(meant) and (
-                len(meant) > 1
-                or kind == "label"
-                or (
-                    meant[0] not in self.lexicon.groups
-                    and meant[0] not in self.lexicon.ordered
-                    and not meant[0].isdigit()
-                )
-            ):
-                return True
-        return False
-
     def _linked(self, record: Record) -> bool:
         """The user says to follow a document, and it speaks of this record: its id is meant, not its text."""
         if "delegated" not in self.speech.phrases:
@@ -325,7 +314,10 @@ class Memory:
             if sink and field.kind == "label" and value.shape in SINK_SHAPES:
                 continue
             doubted = sink and value.shape in SINK_SHAPES and self._doubted(field, value)
-            best = _better(best, Found("field" if doubted else field_origin(field), field))
+            found = "field" if doubted else field_origin(field)
+            if found == "own" and value.shape in SINK_SHAPES:
+                found = "field"  # a write makes ids, and nobody's address
+            best = _better(best, Found(found, field, doubted))
         if RANK[best.origin] <= RANK["field"]:
             return best
         for text, _ in self.heard.places(value):
@@ -333,6 +325,11 @@ class Memory:
         if best.origin == "model" and (self.heard.left_out or self.heard.uncounted(value)):
             return Found("text")
         return best
+
+    def addressed(self, shape: Shape) -> bool:
+        """Has the user given an address of this kind, besides his own? Then he has said whom he means."""
+        given = self.speech.addresses.get(shape, ())
+        return any(not self.told.has(Wanted(key, (key,), True, shape)) for key in given)
 
     def _by_author(self, name: str) -> bool:
         return self._names.of(name).is_author
@@ -350,6 +347,8 @@ class Memory:
             return False
         replying = not self.speech.words.isdisjoint(self.lexicon.replies)
         authored = record.authored or (record.how != "directory" and self._by_author(place.path))
+        # Beside a text an address is its author's, but for those that it was sent to or shared with.
+        authored = authored or (record.written and not self._names.of(place.path).is_audience)
         if authored and not record.keyed and not replying:
             return True
         spoken = self.speech.words - self.lexicon.stops
@@ -390,4 +389,6 @@ class Memory:
 
 
 def _better(left: Found, right: Found) -> Found:
+    if left.origin == right.origin:
+        return left if right.doubted or not left.doubted else right
     return right if RANK[right.origin] < RANK[left.origin] else left

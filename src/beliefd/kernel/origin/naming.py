@@ -8,6 +8,7 @@ from msgspec import Struct
 from beliefd.kernel.origin.facts import Origin
 from beliefd.kernel.origin.index import Kind, Place
 from beliefd.kernel.origin.lexicon import Lexicon
+from beliefd.kernel.origin.results import is_key
 from beliefd.kernel.origin.spelling import SINK_SHAPES, Shape, name_words, shape_of
 from beliefd.kernel.origin.tools import is_address
 
@@ -15,11 +16,13 @@ MAX_NAMES: Final = 4_096
 
 
 class Called(Struct, frozen=True, gc=False):
-    """What a field is by its name, if it is short."""
+    """What a field is by its name, if it is short. `odd`: the name is a text that somebody has written."""
 
     kind: Kind
     is_id: bool
     is_author: bool
+    is_audience: bool
+    odd: bool
 
 
 def called(name: str, lexicon: Lexicon) -> Called:
@@ -30,7 +33,9 @@ def called(name: str, lexicon: Lexicon) -> Called:
         kind = "text"
     elif whole in names["label"] or last in names["label"]:
         kind = "label"
-    return Called(kind, "id" in words, not names["author"].isdisjoint(words))
+    authored = whole in names["author"] or not names["author"].isdisjoint(words)
+    audience = not names["audience"].isdisjoint(words)
+    return Called(kind, "id" in words, authored, audience, not is_key(name, lexicon))
 
 
 class Names:
@@ -51,6 +56,11 @@ class Names:
 
 def is_long(text: str) -> bool:
     return len(text) > 80 or "\n" in text or text.count(" ") > 6
+
+
+def is_free(field: Called, text: str) -> bool:
+    """Is it a text of somebody's, and not one word of a program's that is called like one (`plan: gold`)?"""
+    return is_long(text) or (field.kind == "text" and len(text.split()) > 1)
 
 
 def may_hold(text: str) -> bool:

@@ -7,23 +7,74 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from beliefd.kernel.origin.blocks import NotBlocks, read_blocks
+from beliefd.kernel.origin.lexicon import Lexicon
+from beliefd.kernel.origin.spelling import SINK_SHAPES, name_words, shape_of
 
 MAX_PARSED: Final = 256 * 1024
 """Longer texts are not parsed: they are plain text."""
 _MAX_NESTED: Final = 200
+_MAX_KEY: Final = 3
+"""Words in the name of a field."""
+_SENTENCE: Final = re.compile(r"[.!?,](?:\s|$)")
 _HEADER: Final = re.compile(r"([A-Za-z][\w /-]{0,30}):[ \t]+(\S.*)$")
 
 
-def parsed(text: str) -> Any:
-    """A dict or list, or None if the text is just text."""
+def parsed(text: str, lexicon: Lexicon | None = None) -> Any:
+    """A dict or list, or None if the text is just text. A lexicon knows more words that are in no key."""
     text = text.strip()
     if not text or len(text) > MAX_PARSED:
         return None
-    for attempt in (_json, _python, _json_lines, _table, _blocks, _csv, _headers):
+    for attempt in (_json, _python, _json_lines):
         value = attempt(text)
         if isinstance(value, dict | list) and value:
             return value
+    # Prose has colons, commas and dashes, too: what programs print so has keys that look like keys.
+    for attempt in (_table, _blocks, _csv, _headers):
+        value = attempt(text)
+        if isinstance(value, dict | list) and value and not _one_line(value):
+            return value if all(is_key(key, lexicon) for key in keys(value)) else None
     return None
+
+
+def is_key(key: str, lexicon: Lexicon | None = None) -> bool:
+    """Is it what programs call a field: a few words without an order, and no sentence?"""
+    words = key.split()
+    if len(words) > _MAX_KEY or _SENTENCE.search(key):
+        return False
+    if lexicon is None:
+        return True
+    plain = name_words(key) if len(words) > 1 else [key.lower()]
+    if not lexicon.prose_words.isdisjoint(plain):
+        return False
+    return len(words) < 2 or not any(
+        lexicon.strong.get(word, "read") != "read" and word not in lexicon.things for word in plain
+    )
+
+
+def _one_line(value: Any) -> bool:
+    """`name: value` and nothing else, as anybody writes it; but an answer of one word is a program's."""
+    if isinstance(value, list):
+        several = {key for item in value if isinstance(item, dict) for key in item}
+        if len(value) > 1 and len(several) == len(value) and all(map(_one_line, value)):
+            return True  # a list of points, each about something else
+        return len(value) == 1 and _one_line(value[0])
+    if not isinstance(value, dict) or len(value) != 1:
+        return False
+    held = next(iter(value.values()))
+    return isinstance(held, str) and (len(held.split()) > 1 or shape_of(held) in SINK_SHAPES)
+
+
+def keys(value: Any, depth: int = 0) -> Iterator[str]:
+    """Those of all mappings in it."""
+    if depth > _MAX_NESTED:
+        return
+    if isinstance(value, dict):
+        for key, item in value.items():
+            yield str(key)
+            yield from keys(item, depth + 1)
+    elif isinstance(value, list | tuple):
+        for item in value:
+            yield from keys(item, depth + 1)
 
 
 def _json(text: str) -> Any:

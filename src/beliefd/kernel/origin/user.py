@@ -6,14 +6,19 @@ from typing import Final
 
 from msgspec import Struct
 
-from beliefd.kernel.origin.index import orders, wanted
+from beliefd.kernel.origin.index import Record, orders, wanted
 from beliefd.kernel.origin.lexicon import BIT, Lexicon
-from beliefd.kernel.origin.spelling import atoms, folded
+from beliefd.kernel.origin.naming import within
+from beliefd.kernel.origin.spelling import SINK_SHAPES, atoms, folded
 
 MAX_HEARD: Final = 50_000
 """Characters of a user's text that are read for what they ask."""
 _QUOTED: Final = re.compile(r"""(?<!\w)['"‘“«`]([^'"’”»`\n]{2,80})['"’”»`](?!\w)""")
 _CAPITAL: Final = re.compile(r"[A-ZÀ-Þ][\w'-]+")
+_BEGINS: Final = re.compile(r"(?:^|[.!?:;\n])[\s>*-]*$")
+"""Before the first word of a sentence, which is written like a name whatever it is."""
+_BEFORE: Final = 20
+_NEXT: Final = re.compile(r" ([a-z]+)")
 _SHAPED: Final = {
     "email": ("mail",),
     "url": ("web",),
@@ -35,6 +40,7 @@ class Said(Struct, frozen=True):
     quoted: tuple[tuple[str, ...], ...]
     secrets: frozenset[str]
     numbers: frozenset[str] = frozenset()
+    addresses: dict[str, frozenset[str]] = {}
 
 
 def read_said(text: str, lexicon: Lexicon) -> Said:
@@ -64,6 +70,9 @@ def read_said(text: str, lexicon: Lexicon) -> Said:
         quoted=tuple(one.parts for one in quoted if one and any(len(part) > 2 for part in one.parts)),
         secrets=lexicon.secrets_in(plain),
         numbers=frozenset(atom.key for atom in found if atom.shape == "number"),
+        addresses={
+            shape: frozenset(atom.key for atom in found if atom.shape == shape) for shape in SINK_SHAPES
+        },
     )
 
 
@@ -81,17 +90,28 @@ def _mentions(words: list[str], lexicon: Lexicon) -> dict[str, int]:
 def _names(text: str, lexicon: Lexicon) -> set[str]:
     """Words written like names that are no words of the language the lexicon knows."""
     found = set()
-    for word in _CAPITAL.findall(text):
-        plain = folded(word).removesuffix("'s")
+    for match in _CAPITAL.finditer(text):
+        plain = folded(match[0]).removesuffix("'s")
         known = (
             plain in lexicon.stops
             or plain in lexicon.ordered
             or plain in lexicon.month_of
+            or plain in lexicon.weekdays
             or plain in lexicon.groups
         )
-        if len(plain) > 2 and not known:
+        if len(plain) > 2 and not known and not _only_begins(match, text, lexicon):
             found.add(plain)
     return found
+
+
+def _only_begins(match: "re.Match[str]", text: str, lexicon: Lexicon) -> bool:
+    """Is a word written like a name because a sentence begins with it? But who does something is somebody."""
+    if not match[0][1:].islower() or match[0].endswith("'s"):
+        return False
+    if not _BEGINS.search(text[max(0, match.start() - _BEFORE) : match.start()]):
+        return False
+    following = _NEXT.match(text, match.end())
+    return following is None or not (following[1].endswith("ed") or following[1] in lexicon.subject_of)
 
 
 def together(said: list[Said]) -> Said:
@@ -112,4 +132,32 @@ def together(said: list[Said]) -> Said:
         quoted=tuple(quote for one in said for quote in one.quoted),
         secrets=nothing.union(*(one.secrets for one in said)),
         numbers=nothing.union(*(one.numbers for one in said)),
+        addresses={shape: nothing.union(*(one.addresses[shape] for one in said)) for shape in SINK_SHAPES},
     )
+
+
+def speaks_of(speech: Said, record: Record, lexicon: Lexicon) -> bool:
+    """Does the user speak of it? By a short field, a quoted phrase or a name in one."""
+    words = speech.words
+    if not words.isdisjoint(record.addresses):
+        return True
+    for kind, parts in record.labels:
+        if not parts:
+            continue
+        meant = [part for part in parts if part not in lexicon.stops and len(part) > 1]
+        if not meant:
+            continue
+        if any(part in speech.names for part in meant):
+            return True
+        if any(within(quote, parts) for quote in speech.quoted):
+            return True
+        known = sum(part in words for part in meant)
+        if kind == "label" and known > 1 and known >= len(meant) - 1:
+            return True
+        if known == len(meant) and (
+            len(meant) > 1
+            or kind == "label"
+            or (meant[0] not in lexicon.groups and meant[0] not in lexicon.ordered and not meant[0].isdigit())
+        ):
+            return True
+    return False
