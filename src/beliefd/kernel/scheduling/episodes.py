@@ -29,7 +29,9 @@ def limits_of(policy: Policy, mode: str) -> dict[str, int]:
         return {}
     given = policy.scheduling.episode
     named = {name: getattr(given, name) for name in ("wall_seconds", *COUNTED)}
-    return {name: max(1, rounded_share(limit, mode, policy)) for name, limit in named.items() if limit is not None}
+    return {
+        name: max(1, rounded_share(limit, mode, policy)) for name, limit in named.items() if limit is not None
+    }
 
 
 def used_of(episode: Episode, now: str) -> dict[str, float]:
