@@ -109,7 +109,8 @@ def test_what_a_person_raises_counts_for_no_program(watched: Watched) -> None:
     for level in (0.1, 1.0):
         assert watched.interrupts(house.ann, "surprisal", level=level)
         watched.resume(house.ann)
-    assert house.state(watched.session).scheduling.raised == {}
+    held = house.state(watched.session).scheduling
+    assert (held.raised, held.wakes, held.excited) == ({}, (), False)
     assert watched.interrupts(watched.agent, "surprisal", level=0.95)
     house.check(watched.session)
 

@@ -16,8 +16,9 @@ class EpisodePolicy(Value, frozen=True):
     An episode begins with the first proposal after the last one ended. `wall_seconds` is its time,
     `candidates` how many it may have judged, `planning_depth` how many proposals, `tool_depth` how many of
     those may have calls let through, `tokens` what its calls may use. What is used up ends it for every
-    proposal, also for those without calls. The mode's `budget_share` is taken of each, 1 at least. With `rest_seconds`, the next episode may begin so long after one was used up; without, it takes
-    somebody who resumes.
+    proposal, also for those without calls. The mode's `budget_share` is taken of each, 1 at least. With
+    `rest_seconds`, the next episode may begin so long after one was used up; without, it takes somebody who
+    resumes.
     """
 
     wall_seconds: Many | None = None
