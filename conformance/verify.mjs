@@ -210,6 +210,7 @@ export const stateHash = (session) => {
     mode_since: session.modeSince,
     set_mode: session.setMode,
     interruption: session.interruption,
+    raised: session.raised,
     wakes: session.wakes,
     excited: session.excited,
     episode: session.episode,
@@ -285,6 +286,7 @@ const begin = (id, payload) => ({
   modeSince: "",
   setMode: null,
   interruption: null,
+  raised: new Map(),
   wakes: [],
   excited: false,
   episode: null,
@@ -505,6 +507,12 @@ const keepResult = (session, result) => {
   keepDerived(session, result.get("derived"));
   if (result.has("vector")) session.sCore = result.get("vector");
 };
+const keepRaised = (session, owner, wakes, excited) => {
+  session.raised = new Map(session.raised);
+  if (wakes.length || excited) session.raised.set(owner, new Map(Object.entries({ excited, wakes })));
+  else session.raised.delete(owner);
+};
+
 const keepMode = (session, mode) => {
   if (!mode) return;
   if (mode.get("over")) session.setMode = null;
@@ -635,11 +643,17 @@ const FOLDS = {
   interrupted(session, delta) {
     for (const call of delta.get("stopped")) stopCall(session, call);
     session.interruption = delta.get("interruption");
+    session.episode = null;
+    const owner = delta.get("interruption").get("owner");
+    if (owner !== undefined) return keepRaised(session, owner, delta.get("wakes"), delta.get("excited"));
     session.wakes = delta.get("wakes");
     session.excited = delta.get("excited");
-    session.episode = null;
   },
-  signal_noted: (session, delta) => (session.excited = delta.get("excited")),
+  signal_noted(session, delta) {
+    const owner = delta.get("owner");
+    if (owner === undefined) session.excited = delta.get("excited");
+    else keepRaised(session, owner, session.raised.get(owner)?.get("wakes") ?? [], delta.get("excited"));
+  },
   resumed: (session) => (session.interruption = session.episode = null),
   call_started: (session, delta) => startCall(session, delta.get("call")),
   call_stopped(session, delta) {

@@ -22,6 +22,14 @@ def verdicts(house: ToolWorld, session: str, times: int, *candidates: Any) -> li
     return [house.agent.propose(session, list(asked)).results[0].reason_code for _ in range(times)]
 
 
+def test_tools_that_are_used_up_end_it_for_proposals_without_calls_too(build: Build) -> None:
+    house = build(policy=episodes(tool_depth=1))
+    session = house.session()
+    assert verdicts(house, session, 1, tool_call("note.read", house.token(session))) == ["ALLOWED"]
+    assert verdicts(house, session, 1) == ["INTERRUPTED"]
+    house.check(session)
+
+
 @pytest.mark.parametrize(
     ("budget", "passes"),
     [({"planning_depth": 3}, 3), ({"candidates": 4}, 2), ({"tool_depth": 2}, 2), ({"tokens": 25}, 3)],

@@ -7,13 +7,17 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 from beliefd.kernel.errors import BeliefdError, Code
-from beliefd.kernel.values import later
-from beliefd.testing.world import policy
+from beliefd.kernel.values import Role, later
+from beliefd.protocol.rights import rights_of
+from beliefd.testing.world import AGENT, OTHER_AGENT, policy
 from tests.substrate.support import ALLOW_ALL, ToolWorld, delta, deny, one, tool_call
 
 LADDER = ["boost", "normal", "eco", "throttled", "offline-safe"]
 RECOVER, COOLDOWN, WAKES, WINDOW = 100, 50, 2, 300
 RISING, FALLING = 0.7, 0.4
+PROGRAMS = ("agent", "watcher")
+SPEAKERS = ("ann", *PROGRAMS)
+RIGHTS = rights_of(Role.AGENT, "")
 POLICY = policy(
     constraints={"constraint.all": ALLOW_ALL, "constraint.busy": deny("calc.add", on_fail="degrade")},
     modes={"recover_seconds": RECOVER},
@@ -30,55 +34,62 @@ POLICY = policy(
 
 
 class Model:
-    """A clock, what a person set, how many steps it is below that, and who interrupted."""
+    """A clock that is looked at every second, what a person set, what it was lowered to, who interrupted."""
 
     def __init__(self) -> None:
         self.now = 0
-        self.given, self.until = "normal", None
-        self.low, self.since = "", 0
-        self.interrupted: tuple[str, bool] | None = None
-        self.wakes: list[int] = []
-        self.excited = False
+        self.top, self.until = "normal", None
+        self.mode, self.since = "normal", 0
+        self.interrupted: tuple[str, str] | None = None
+        self.wakes: dict[str, list[int]] = {name: [] for name in PROGRAMS}
+        self.excited: set[str] = set()
 
     until: int | None
 
-    @property
-    def top(self) -> str:
-        over = self.until is not None and self.now >= self.until
-        return "normal" if over else self.given
+    def set(self, mode: str, until: int | None) -> None:
+        self.top = self.mode = mode
+        self.until = None if mode == "normal" else until
 
-    @property
-    def mode(self) -> str:
-        at = LADDER.index(self.low or self.top)
-        for _ in range((self.now - self.since) // RECOVER if self.low else 0):
-            at -= 1
-        return LADDER[max(at, LADDER.index(self.top))]
+    def lower(self, mode: str) -> None:
+        if mode != self.mode:
+            self.mode, self.since = mode, self.now
 
-    def settle(self, mode: str) -> None:
-        """An event writes down what the mode is by now; whatever recovers from there begins anew."""
-        top, changed = self.top, mode != self.mode or mode != (self.low or self.given)
-        expired = self.until is not None and self.now >= self.until
-        if expired:
-            self.given, self.until = "normal", None
-        if changed or expired:
-            self.low, self.since = ("", 0) if mode == top else (mode, self.now)
+    def second(self) -> None:
+        self.now += 1
+        if self.mode != self.top and (self.now - self.since) % RECOVER == 0:
+            self.mode = LADDER[LADDER.index(self.mode) - 1]
+        if self.now == self.until:
+            if self.mode == self.top:
+                self.mode = "normal"
+            self.top, self.until = "normal", None
 
-    def signal(self, kind: str, level: float, person: bool) -> bool:
-        if not person:
-            if kind == "surprisal" and level < RISING:
-                self.excited = self.excited and level > FALLING
-                return False
-            if kind == "surprisal" and self.excited:
-                return False
-            recent = [one for one in self.wakes if self.now - one < WINDOW]
-            rests = bool(self.wakes) and self.now - self.wakes[-1] < COOLDOWN
-            if self.interrupted is not None or rests or len(recent) >= WAKES:
-                return False
-        self.excited = self.excited or kind == "surprisal"
-        self.wakes.append(self.now)
-        people = person or kind in ("user_intent", "policy_deadline")
-        self.interrupted = (kind, people)
+    def signal(self, who: str, kind: str, level: float) -> bool:
+        if who in PROGRAMS and not self.counts(who, kind, level):
+            return False
+        self.interrupted = (kind, who)
         return True
+
+    def counts(self, who: str, kind: str, level: float) -> bool:
+        if kind == "surprisal" and level < RISING:
+            if level <= FALLING:
+                self.excited.discard(who)
+            return False
+        wakes = self.wakes[who]
+        recent = [one for one in wakes if self.now - one < WINDOW]
+        rests = bool(wakes) and self.now - wakes[-1] < COOLDOWN
+        muted = kind == "surprisal" and who in self.excited
+        if muted or self.interrupted is not None or rests or len(recent) >= WAKES:
+            return False
+        if kind == "surprisal":
+            self.excited.add(who)
+        wakes.append(self.now)
+        return True
+
+    @property
+    def only_people(self) -> bool:
+        assert self.interrupted is not None
+        kind, who = self.interrupted
+        return who not in PROGRAMS or kind in ("user_intent", "policy_deadline")
 
 
 class Scheduling(RuleBasedStateMachine):
@@ -88,6 +99,11 @@ class Scheduling(RuleBasedStateMachine):
         self.session = self.house.session()
         self.token = self.house.token(self.session)
         self.model = Model()
+        self.speakers = {
+            "ann": self.house.ann,
+            "agent": self.house.person(AGENT, RIGHTS),
+            "watcher": self.house.person(OTHER_AGENT, RIGHTS),
+        }
 
     def teardown(self) -> None:
         if hasattr(self, "house"):
@@ -97,7 +113,8 @@ class Scheduling(RuleBasedStateMachine):
     @rule(by=st.sampled_from([1, 49, 50, 99, 100, 101, 250, 1_000]))
     def time_passes(self, by: int) -> None:
         self.house.clock.advance(by)
-        self.model.now += by
+        for _ in range(by):
+            self.model.second()
 
     @rule(
         person=st.booleans(),
@@ -112,19 +129,16 @@ class Scheduling(RuleBasedStateMachine):
         if person:
             assert done == (lasts != 0)
             if done:
-                model.given = mode
-                model.until = None if lasts is None or mode == "normal" else model.now + lasts
-                model.low, model.since = "", 0
+                model.set(mode, None if lasts is None else model.now + lasts)
         else:
             assert done == (lasts is None and LADDER.index(mode) > LADDER.index(model.mode))
             if done:
-                model.settle(mode)
+                model.lower(mode)
 
     @rule()
     def something_is_proposed(self) -> None:
         answer = one(self.house.agent.propose(self.session, [delta(goal__x=1)]))
         assert answer.verdict == ("allow" if self.model.interrupted is None else "defer")
-        self.model.settle(self.model.mode)
 
     @rule()
     def something_degrades(self) -> None:
@@ -133,24 +147,24 @@ class Scheduling(RuleBasedStateMachine):
         if model.interrupted is None:
             assert one(answer).on_fail == "degrade"
             mode = LADDER[min(LADDER.index(mode) + 1, len(LADDER) - 1)]
-        model.settle(mode)
+        model.lower(mode)
         assert answer.mode == mode
 
     @rule(
-        person=st.booleans(),
+        name=st.sampled_from(SPEAKERS),
         kind=st.sampled_from(["surprisal", "goal_conflict", "user_intent", "policy_deadline"]),
         level=st.sampled_from([0.0, FALLING, 0.5, RISING, 1.0]),
     )
-    def somebody_interrupts(self, person: bool, kind: str, level: float) -> None:
-        who = self.house.ann if person else self.house.agent
-        answer = who.interrupt(self.session, kind, "look", level=level)
-        assert answer.interrupted == self.model.signal(kind, level, person)
+    def somebody_interrupts(self, name: str, kind: str, level: float) -> None:
+        answer = self.speakers[name].interrupt(self.session, kind, "look", level=level)
+        assert answer.interrupted == self.model.signal(name, kind, level)
 
-    @rule(person=st.booleans())
-    def somebody_resumes(self, person: bool) -> None:
-        who, held = self.house.ann if person else self.house.agent, self.model.interrupted
+    @rule(name=st.sampled_from(SPEAKERS))
+    def somebody_resumes(self, name: str) -> None:
+        who, held = self.speakers[name], self.model.interrupted
         done = self._passes(lambda: who.resume(self.session, "looked"))
-        assert done == (held is not None and (person or not held[1]))
+        may = name not in PROGRAMS or (held is not None and held[1] == name and not self.model.only_people)
+        assert done == (held is not None and may)
         if done:
             self.model.interrupted = None
 
@@ -176,7 +190,7 @@ class Scheduling(RuleBasedStateMachine):
         held = (
             None if shown.interruption is None else (shown.interruption.kind, shown.interruption.only_people)
         )
-        assert held == model.interrupted
+        assert held == (None if model.interrupted is None else (model.interrupted[0], model.only_people))
 
 
 TestScheduling = Scheduling.TestCase

@@ -4,20 +4,24 @@ from pathlib import Path
 
 import pytest
 
+from beliefd.kernel.policy import Policy
 from beliefd.kernel.values import later
 from beliefd.ledger.state_hash import STATE_HASH_EVERY, state_document
-from beliefd.testing.world import policy
+from beliefd.testing.world import OTHER_AGENT, policy
 from beliefd.tools.registry import ToolResult
 from tests.substrate.support import ALLOW_ALL, ToolWorld, deny, tool_call
 from tests.substrate.test_second_language import verifies_elsewhere
 
-SCHEDULED = policy(
-    constraints={"constraint.all": ALLOW_ALL, "constraint.busy": deny("calc.add", on_fail="degrade")},
-    scheduling={
-        "episode": {"planning_depth": 3, "tokens": 1_000, "rest_seconds": 10},
-        "interrupts": {"wakes": 5, "rising": 0.5, "falling": 0.2},
-    },
-)
+
+def scheduled(version: int) -> Policy:
+    return policy(
+        constraints={"constraint.all": ALLOW_ALL, "constraint.busy": deny("calc.add", on_fail="degrade")},
+        scheduling={
+            "episode": {"planning_depth": 3, "tokens": 1_000, "rest_seconds": 10},
+            "interrupts": {"wakes": 5, "rising": 0.5, "falling": 0.2},
+        },
+        arbitration={"scheduling": version},
+    )
 
 
 def story(house: ToolWorld, session: str) -> None:
@@ -34,6 +38,7 @@ def story(house: ToolWorld, session: str) -> None:
     house.agent.propose(session, call)
     for level in (0.4, 0.6, 0.7, 0.1):
         house.agent.interrupt(session, "surprisal", "odd", level=level)
+        house.person(OTHER_AGENT).interrupt(session, "surprisal", "odd", level=level / 2)
     house.agent.resume(session, "looked")
     house.ann.interrupt(session, "user_intent", "stop", running="cancel")
     house.ann.resume(session, "go on")
@@ -47,9 +52,12 @@ def filled_to_the_hash(house: ToolWorld, session: str) -> None:
         house.agent.eliminate(session, source_id="oracle://x", observation_id="o", eliminated=[])
 
 
+@pytest.mark.parametrize(("version", "raised"), [(1, {"wakes", "excited"}), (2, {"raised"})])
 @pytest.mark.parametrize("resumed", [False, True], ids=["interrupted", "in an episode"])
-def test_node_recomputes_when_a_session_may_act(tmp_path: Path, resumed: bool) -> None:
-    with ToolWorld(policy=SCHEDULED) as house:
+def test_node_recomputes_when_a_session_may_act(
+    tmp_path: Path, resumed: bool, version: int, raised: set[str]
+) -> None:
+    with ToolWorld(policy=scheduled(version)) as house:
         session = house.session()
         story(house, session)
         if resumed:
@@ -58,7 +66,8 @@ def test_node_recomputes_when_a_session_may_act(tmp_path: Path, resumed: bool) -
             house.agent.propose(session, [tool_call("calc.add", house.token(session), a=1, b=1)])
         filled_to_the_hash(house, session)
         written = state_document(house.state(session))
-        assert {"set_mode", "wakes", "excited"} <= written.keys()
+        assert "set_mode" in written
+        assert {"wakes", "excited", "raised"} & written.keys() == raised
         assert ("interruption" in written, "episode" in written) == (not resumed, resumed)
         if resumed:
             assert written["episode"]["tokens"] == 10

@@ -2,7 +2,10 @@
 
 import pytest
 
-from beliefd.kernel.substrate.modes import MODES, lower
+from beliefd.kernel.policy import recorded
+from beliefd.kernel.scheduling.episodes import limits_of
+from beliefd.kernel.substrate.modes import MODES, lower, share
+from beliefd.kernel.values import later
 from beliefd.testing.world import policy
 from tests.substrate.conftest import Build
 from tests.substrate.support import ALLOW_ALL, ToolWorld, codes, delta, deny, one, rules, tool_call, when
@@ -185,6 +188,92 @@ def test_a_clock_that_goes_back_recovers_nothing(build: Build) -> None:
     house.clock.advance(-1_000)
     assert house.agent.propose(session, [delta(goal__x=1)]).mode == "throttled"
     house.check(session)
+
+
+@pytest.mark.parametrize("at", [(), (99, 198, 297, 396), (100, 200, 300), (350,)])
+def test_when_a_mode_has_recovered_does_not_depend_on_what_is_proposed_meanwhile(
+    build: Build, at: tuple[int, ...]
+) -> None:
+    house = build(policy=policy(constraints=DEGRADES.constraints, modes={"recover_seconds": 100}))
+    session = house.session()
+    house.agent.set_mode(session, "offline-safe", "careful")
+    seen = []
+    for second in range(1, 301):
+        house.clock.advance(1)
+        if second in at:
+            house.agent.propose(session, [delta(goal__x=1)])
+        if second in (99, 100, 199, 200, 299, 300):
+            seen.append(house.agent.show_schedule(session).mode)
+    assert seen == ["offline-safe", "throttled", "throttled", "eco", "eco", "normal"]
+    house.check(session)
+
+
+@pytest.mark.parametrize("proposed", [None, 60, 99, 100, 149, 150])
+@pytest.mark.parametrize(
+    ("until", "lowered", "seen"),
+    [
+        (50, "offline-safe", ["offline-safe", "throttled", "throttled", "eco"]),
+        (150, "throttled", ["throttled", "eco", "normal", "normal"]),
+    ],
+    ids=["what was set ends first", "it had recovered to what was set"],
+)
+def test_nor_does_it_where_the_time_of_what_was_set_is_up_meanwhile(
+    build: Build, until: int, lowered: str, seen: list[str], proposed: int | None
+) -> None:
+    house = build(policy=policy(constraints=DEGRADES.constraints, modes={"recover_seconds": 100}))
+    session = house.session()
+    house.ann.set_mode(session, "eco", "a release", until=later(house.clock.now(), until))
+    house.agent.set_mode(session, lowered, "careful")
+    told = []
+    for second in range(1, 201):
+        house.clock.advance(1)
+        if second == proposed:
+            house.agent.propose(session, [delta(goal__x=1)])
+        if second in (99, 149, 150, 200):
+            told.append(house.agent.show_schedule(session).mode)
+    assert told == seen
+    house.check(session)
+
+
+def test_a_degrade_at_the_lowest_mode_does_not_prolong_it(build: Build) -> None:
+    house = build(policy=DEGRADES)
+    session = house.session()
+    token = house.token(session)
+    degrade(house, session, token, 3)
+    house.clock.advance(299)
+    degrade(house, session, token)
+    assert house.agent.show_state(session).mode == "offline-safe"
+    house.clock.advance(1)
+    assert house.agent.show_state(session).mode == "throttled"
+    house.check(session)
+
+
+@pytest.mark.parametrize(
+    ("given", "limit", "left"),
+    [(0.55, 100, 55), (0.07, 100, 7), (0.1, 21, 3), (1e-7, 5, 1), (0.0, 5, 0), (2.0, 5, 5)],
+)
+def test_a_share_is_exact_and_rounded_up(given: float, limit: int, left: int) -> None:
+    shared = policy(modes={"rules": {"eco": {"budget_share": given}}})
+    assert share(limit, "eco", shared) == left
+
+
+def test_a_share_of_nothing_leaves_one_of_each_budget_of_an_episode() -> None:
+    shared = policy(modes={"rules": {"eco": {"budget_share": 0}}}, scheduling={"episode": {"tokens": 9}})
+    assert limits_of(shared, "eco") == {"tokens": 1}
+    assert share(9, "eco", shared) == 0
+
+
+def test_ledgers_of_before_took_shares_in_floating_point() -> None:
+    modes = {"rules": {"eco": {"budget_share": 0.55}}}
+    assert share(100, "eco", recorded({"modes": modes})) == 56
+
+
+def test_offline_safe_lets_changes_of_the_state_through(build: Build) -> None:
+    """It turns off calls. What the session says of itself is no call."""
+    house = build(policy=DEGRADES)
+    session = house.session()
+    house.agent.set_mode(session, "offline-safe", "careful")
+    assert one(house.agent.propose(session, [delta(goal__x=1)])).verdict == "allow"
 
 
 def test_modes_are_in_order() -> None:

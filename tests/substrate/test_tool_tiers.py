@@ -13,7 +13,18 @@ from beliefd.protocol.substrate import CandidateAnswer
 from beliefd.testing.world import AGENT, policy, refused
 from tests.claims.support import TIERS
 from tests.substrate.conftest import Build
-from tests.substrate.support import ALLOW_ALL, Toolbox, ToolWorld, allow, codes, deny, one, tool_call, when
+from tests.substrate.support import (
+    ALLOW_ALL,
+    Toolbox,
+    ToolWorld,
+    allow,
+    codes,
+    delta,
+    deny,
+    one,
+    tool_call,
+    when,
+)
 
 EVERYTHING = {"constraint.all": ALLOW_ALL}
 
@@ -94,6 +105,22 @@ def test_a_constraint_s_question_and_the_tier_s_are_one_question(build: Build) -
     decided = house.ann.approve(house.ann.show_approval(str(waits.approval_id)))
     assert decided.call is not None
     assert decided.call.status == "ok"
+    house.check(session)
+
+
+def test_what_a_person_decides_and_a_constraint_puts_off_is_asked_and_waits_for_both(build: Build) -> None:
+    later = deny("disk.delete", on_fail="defer", when=when("missing", "goal.ready"))
+    house = build(policy=policy(constraints={**EVERYTHING, "constraint.later": later}), toolbox=toolbox())
+    session = house.session()
+    waits = called(house, session, AGENT, "disk.delete")
+    assert (waits.verdict, waits.reason_code) == ("defer", "ASK")
+    assert sorted(codes(waits)) == ["DENIED", "NEEDS_PERSON"]
+    card = house.ann.show_approval(waits.approval_id or "")
+    refused(Code.CONFLICT, lambda: house.ann.approve(card))
+    assert house.toolbox.count == 0
+    assert one(house.agent.propose(session, [delta(goal__ready=1)])).verdict == "allow"
+    house.ann.approve(house.ann.show_approval(waits.approval_id or ""))
+    assert house.toolbox.count == 1
     house.check(session)
 
 

@@ -272,8 +272,10 @@ class MemoryPolicy(Value, frozen=True):
 class ModePolicy(Value, frozen=True):
     """What holds in a mode: how much of every budget is there, and which calls are let through at all.
 
-    A `budget_share` above 1 makes more of the budgets of episodes, and never more of a capability. Without
-    `network`, calls are off of all tools that are not known to stay away from it.
+    A `budget_share` above 1 makes more of the budgets of episodes, and never more of a capability. Shares are
+    rounded up. One of 0 leaves nothing of a budget of a capability, and 1 of each budget of an episode.
+    Without `network`, calls are off of all tools that are not known to stay away from it; without `mutating`,
+    those of tools that change things.
     """
 
     budget_share: Annotated[float, msgspec.Meta(ge=0.0, le=10.0)] = 1.0
@@ -388,7 +390,7 @@ class Policy(Value, frozen=True):
 
 
 EARLIER: Final[dict[str, dict[str, Any]]] = {
-    "arbitration": {"constraints": 1, "reasons": "failure"},
+    "arbitration": {"constraints": 1, "reasons": "failure", "scheduling": 1},
     "beliefs": {"conclusions": "free", "tier": "READ_ONLY"},
     "evidence": {"require": "attested"},
     "provenance": {"sources": "any", "inputs": "any", "permissions": "any", "capabilities": "plain"},

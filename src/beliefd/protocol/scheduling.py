@@ -22,7 +22,8 @@ class SetModeView(Answer, frozen=True):
 
 class InterruptionView(Answer, frozen=True):
     """What interrupts a session. `kind` is `budget` if an episode was used up; without `until`, it takes
-    somebody who resumes, and if `only_people` is true, a person."""
+    somebody who resumes: a person if `only_people` is true, else a person or a program of the owner of `by`.
+    """
 
     kind: str
     reason: str
@@ -44,6 +45,7 @@ class ScheduleView(Answer, frozen=True):
     """When a session may act, and how much. `set_to` is what the mode recovers to.
 
     `network` and `mutating` are whether calls that reach the network or change things are let through.
+    `wakes` are the times of interrupts by programs that still count for whoever raised them.
     """
 
     mode: str

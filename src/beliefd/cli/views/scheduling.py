@@ -12,7 +12,11 @@ from beliefd.protocol.scheduling import InterruptAnswer, ScheduleAnswer, Schedul
 
 @view.register
 def schedule(answer: ScheduleView) -> RenderableType:
-    off = [name for name, on in (("network", answer.network), ("changes", answer.mutating)) if not on]
+    off = [
+        name
+        for name, on in (("network", answer.network), ("calls that change things", answer.mutating))
+        if not on
+    ]
     share = f"{answer.budget_share:g} of every budget"
     lines = [Text.assemble(("mode ", "dim"), (answer.mode, "bold"), f"  {', '.join([share, *_off(off)])}")]
     if (given := answer.set_mode) is not None:

@@ -13,7 +13,8 @@ Why = Annotated[str, msgspec.Meta(min_length=1, max_length=2_000)]
 
 
 class SetMode(Value, frozen=True, tag_field="verb", tag="SET_MODE"):
-    """Set the mode of a session, until a time or until it is set again. Programs can only lower it."""
+    """Set the mode of a session, until a time or until it is set again. Programs can only lower it,
+    below what it is at the time."""
 
     mode: ModeName
     reason: Why

@@ -5,7 +5,6 @@ used is in the state, the time is a recorded fact.
 """
 
 from collections.abc import Sequence
-from math import ceil
 from typing import Final
 
 from msgspec import UNSET, UnsetType
@@ -17,7 +16,7 @@ from beliefd.kernel.scheduling.policy import EpisodePolicy
 from beliefd.kernel.scheduling.state import BUDGET, Episode, EpisodeChange, Interruption
 from beliefd.kernel.state import Session
 from beliefd.kernel.substrate.events import CandidateResult
-from beliefd.kernel.substrate.modes import rule_of
+from beliefd.kernel.substrate.modes import rounded_share
 from beliefd.kernel.values import later, seconds
 
 COUNTED: Final = tuple(name for name in Episode.__struct_fields__ if name != "since")
@@ -25,12 +24,14 @@ BY_POLICY: Final = "policy"
 
 
 def limits_of(policy: Policy, mode: str) -> dict[str, int]:
-    """What an episode may take in a mode, as far as policy limits it; a share of it is never nothing."""
+    """What an episode may take in a mode, as far as policy limits it; 1 at least, even of a share of 0."""
     if policy.scheduling is UNSET:
         return {}
-    share, given = rule_of(mode, policy).budget_share, policy.scheduling.episode
+    given = policy.scheduling.episode
     named = {name: getattr(given, name) for name in ("wall_seconds", *COUNTED)}
-    return {name: max(1, ceil(limit * share)) for name, limit in named.items() if limit is not None}
+    return {
+        name: max(1, rounded_share(limit, mode, policy)) for name, limit in named.items() if limit is not None
+    }
 
 
 def used_of(episode: Episode, now: str) -> dict[str, float]:

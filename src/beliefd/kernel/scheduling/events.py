@@ -21,7 +21,8 @@ class Interrupted(EventBase, frozen=True, tag="interrupted"):
     """Nothing is let through from now on. `stopped` never began, and never will.
 
     `cancelled` run on the server and are asked to end, `elsewhere` are run by their callers, whom nobody can
-    stop. `wakes` are the times of interrupts that count, this one included.
+    stop. `wakes` are the times of interrupts that count, this one included. They and `excited` are those of
+    the interruption's `owner`, if it has one. People have none: no limit holds for them.
     """
 
     interruption: Interruption
@@ -33,12 +34,14 @@ class Interrupted(EventBase, frozen=True, tag="interrupted"):
 
 
 class SignalNoted(EventBase, frozen=True, tag="signal_noted"):
-    """A program's signal that does not interrupt; `why` not. `excited` is how it leaves the session."""
+    """A program's signal that does not interrupt; `why` not. `excited` is how it leaves its `owner`; the
+    session, where none is named."""
 
     signal: Kind
     why: Literal["below", "not_calmed", "cooldown", "window", "interrupted"]
     message: str
     excited: bool = False
+    owner: str | UnsetType = UNSET
 
 
 class Resumed(EventBase, frozen=True, tag="resumed"):

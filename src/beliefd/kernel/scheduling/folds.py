@@ -6,6 +6,7 @@ from msgspec import UNSET
 from msgspec.structs import replace
 
 from beliefd.kernel.scheduling.events import Interrupted, ModeSet, Resumed, SignalNoted
+from beliefd.kernel.scheduling.state import Raised, Scheduling
 from beliefd.kernel.state import Session
 from beliefd.kernel.substrate.folds import with_mode, with_stopped
 from beliefd.kernel.tables import Folds
@@ -21,18 +22,26 @@ def mode_set(session: Session, event: ModeSet) -> Session:
 def interrupted(session: Session, event: Interrupted) -> Session:
     for call in event.stopped:
         session = with_stopped(session, call)
-    held = replace(
-        session.scheduling,
-        interruption=event.interruption,
-        wakes=event.wakes,
-        excited=event.excited,
-        episode=None,
-    )
+    held = replace(session.scheduling, interruption=event.interruption, episode=None)
+    if event.interruption.owner is not UNSET:
+        held = _raised(held, event.interruption.owner, Raised(wakes=event.wakes, excited=event.excited))
+    else:
+        held = replace(held, wakes=event.wakes, excited=event.excited)
     return replace(session, scheduling=held)
 
 
 def signal_noted(session: Session, event: SignalNoted) -> Session:
-    return replace(session, scheduling=replace(session.scheduling, excited=event.excited))
+    held = session.scheduling
+    if event.owner is UNSET:
+        return replace(session, scheduling=replace(held, excited=event.excited))
+    before = held.raised.get(event.owner, Raised())
+    return replace(session, scheduling=_raised(held, event.owner, replace(before, excited=event.excited)))
+
+
+def _raised(held: Scheduling, owner: str, after: Raised) -> Scheduling:
+    """Who has raised nothing that counts is not kept."""
+    others = {name: one for name, one in held.raised.items() if name != owner}
+    return replace(held, raised=others if after == Raised() else {**others, owner: after})
 
 
 def resumed(session: Session, _: Resumed) -> Session:

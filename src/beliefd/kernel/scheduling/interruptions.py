@@ -2,10 +2,11 @@
 
 from msgspec import UNSET
 
+from beliefd.kernel.policy import Policy
 from beliefd.kernel.scheduling.state import BUDGET, Interruption
 from beliefd.kernel.state import Session
 from beliefd.kernel.substrate.constraints import Reason
-from beliefd.kernel.values import seconds
+from beliefd.kernel.values import PEOPLE, Principal, seconds
 
 CODE = "INTERRUPTED"
 
@@ -29,8 +30,23 @@ def reason_of(held: Interruption) -> Reason:
     """Why nothing is let through, with who may end that."""
     ends = "" if held.until is UNSET else f", until {held.until}"
     text = f"the session is interrupted ({held.kind}) by {held.by} since {held.at}{ends}: {held.reason}"
-    who = "a person" if only_people_resume(held) else "somebody"
+    who = "a person" if only_people_resume(held) else "somebody" if held.owner is UNSET else _raiser(held)
     return Reason(code=CODE, text=text, remedy=f"{who} who resumes the session")
+
+
+def _raiser(held: Interruption) -> str:
+    return f"{held.by}, or another program of its owner, or a person,"
+
+
+def may_resume(held: Interruption, who: Principal, policy: Policy) -> bool:
+    """INVARIANT: no program ends what another raised: who is watched does not switch off who watches."""
+    if who.role in PEOPLE:
+        return True
+    if only_people_resume(held):
+        return False
+    if policy.arbitration.scheduling == 1:
+        return True
+    return held.by == who.id if held.owner is UNSET else held.owner == who.person
 
 
 def only_people_resume(held: Interruption) -> bool:

@@ -15,9 +15,10 @@ class EpisodePolicy(Value, frozen=True):
 
     An episode begins with the first proposal after the last one ended. `wall_seconds` is its time,
     `candidates` how many it may have judged, `planning_depth` how many proposals, `tool_depth` how many of
-    those may have calls let through, `tokens` what its calls may use. The mode's `budget_share` is taken of
-    each. With `rest_seconds`, the next episode may begin so long after one was used up; without, it takes
-    somebody who resumes.
+    those may have calls let through, `tokens` what its calls may use. What is used up ends it for every
+    proposal, also for those without calls. The mode's `budget_share` is taken of each, 1 at least. With
+    `rest_seconds`, the next episode may begin so long after one was used up; without, it takes somebody who
+    resumes.
     """
 
     wall_seconds: Many | None = None
@@ -29,11 +30,11 @@ class EpisodePolicy(Value, frozen=True):
 
 
 class InterruptPolicy(Value, frozen=True):
-    """How often programs may interrupt. People always may.
+    """How often the programs of one owner may interrupt. People always may.
 
-    `cooldown_seconds` lie between two interrupts, and there are at most `wakes` in `window_seconds`. A
-    surprisal interrupts at a level of `rising` or more, and then not again before one of `falling` or less
-    was told.
+    From one interrupt to the next it takes `cooldown_seconds`, and there are at most `wakes` in
+    `window_seconds`. A surprisal interrupts at a level of `rising` or more, and then not again before one of
+    `falling` or less was told. Where `falling` is not below `rising`, every level from there on interrupts.
     """
 
     cooldown_seconds: Pause = 0

@@ -5,7 +5,7 @@ INVARIANT: a program can make a session do less, and never more than a person or
 
 from typing import Final
 
-from msgspec import UNSET
+from msgspec import UNSET, UnsetType
 from msgspec.structs import replace
 
 from beliefd.kernel.errors import Code
@@ -14,9 +14,9 @@ from beliefd.kernel.facts import Facts
 from beliefd.kernel.policy import Policy
 from beliefd.kernel.scheduling.commands import Interrupt, Resume, SetMode
 from beliefd.kernel.scheduling.events import Interrupted, ModeSet, Resumed, SignalNoted
-from beliefd.kernel.scheduling.interruptions import interruption_at, only_people_resume
+from beliefd.kernel.scheduling.interruptions import interruption_at, may_resume, only_people_resume
 from beliefd.kernel.scheduling.policy import NO_SCHEDULING, InterruptPolicy
-from beliefd.kernel.scheduling.state import Interruption
+from beliefd.kernel.scheduling.state import Interruption, Raised, Scheduling
 from beliefd.kernel.state import Session
 from beliefd.kernel.substrate.events import ModeChange
 from beliefd.kernel.substrate.modes import MODES, is_over, mode_at
@@ -56,23 +56,43 @@ def _lowered(session: Session, command: SetMode, facts: Facts) -> ModeSet | Refu
 
 
 def interrupt(session: Session, command: Interrupt, facts: Facts) -> Interrupted | SignalNoted:
-    by_person = facts.principal.role in PEOPLE
+    held, owner = session.scheduling, _owner(facts)
+    before = _raised_before(held, owner)
+    if facts.principal.role not in PEOPLE:
+        noted = _only_noted(session, command, before, facts)
+        if noted is not None:
+            return replace(noted, owner=owner)
+    elif facts.policy.arbitration.scheduling > 1:
+        # People always may: what they raise counts for nobody.
+        return _interrupted(session, command, facts, before)
     limits = _limits(facts.policy)
-    if not by_person and (noted := _only_noted(session, command, limits, facts.now)) is not None:
-        return noted
-    excited = session.scheduling.excited or command.kind == "surprisal"
-    return _interrupted(session, command, facts, by_person, excited)
+    recent = _recent(before.wakes, limits, facts.now)
+    # As many as can ever count, and the newest for the cooldown.
+    kept = (*recent[-(limits.wakes or 1) :], facts.now)
+    after = Raised(wakes=kept, excited=before.excited or command.kind == "surprisal")
+    return _interrupted(session, command, facts, after)
+
+
+def _owner(facts: Facts) -> str | UnsetType:
+    """By whom interrupts are counted; nothing for people, and where all are counted together."""
+    apart = facts.policy.arbitration.scheduling > 1 and facts.principal.role not in PEOPLE
+    return facts.principal.person if apart else UNSET
+
+
+def _raised_before(held: Scheduling, owner: str | UnsetType) -> Raised:
+    """INVARIANT: what one has raised mutes nobody else."""
+    if owner is UNSET:
+        return Raised(wakes=held.wakes, excited=held.excited)
+    return held.raised.get(owner, Raised())
 
 
 def _limits(policy: Policy) -> InterruptPolicy:
     return (policy.scheduling or NO_SCHEDULING).interrupts
 
 
-def _only_noted(
-    session: Session, command: Interrupt, limits: InterruptPolicy, now: str
-) -> SignalNoted | None:
+def _only_noted(session: Session, command: Interrupt, held: Raised, facts: Facts) -> SignalNoted | None:
     """Why a program's signal does not interrupt; None if it does."""
-    held, kind = session.scheduling, command.kind
+    limits, now, kind = _limits(facts.policy), facts.now, command.kind
     if kind == "surprisal" and (noted := _calm(command, limits, held.excited)) is not None:
         return noted
     last = seconds(now) - seconds(held.wakes[-1]) if held.wakes else None
@@ -109,27 +129,22 @@ def _recent(wakes: tuple[str, ...], limits: InterruptPolicy, now: str) -> tuple[
     return tuple(one for one in wakes if seconds(now) - seconds(one) < limits.window_seconds)
 
 
-def _interrupted(
-    session: Session, command: Interrupt, facts: Facts, by_person: bool, excited: bool
-) -> Interrupted:
+def _interrupted(session: Session, command: Interrupt, facts: Facts, raised: Raised) -> Interrupted:
     cancels = command.running == "cancel"
     calls = session.substrate.calls
     under_way = [calls[name] for name in sorted(calls) if calls[name].is_under_way]
     running = [one for one in under_way if one.status == "running"]
-    limits = _limits(facts.policy)
-    recent = _recent(session.scheduling.wakes, limits, facts.now)
-    # As many as can ever count, and the newest for the cooldown.
-    kept = recent[-(limits.wakes or 1) :]
     return Interrupted(
         interruption=Interruption(
             kind=command.kind,
             reason=command.reason,
             by=facts.principal.id,
-            by_person=by_person,
+            by_person=facts.principal.role in PEOPLE,
             at=facts.now,
+            owner=_owner(facts),
         ),
-        wakes=(*kept, facts.now),
-        excited=excited,
+        wakes=raised.wakes,
+        excited=raised.excited,
         stopped=tuple(
             replace(one, status="stopped", outcome=facts.event_id) for one in under_way if _ends(one, cancels)
         ),
@@ -148,9 +163,9 @@ def resume(session: Session, _: Resume, facts: Facts) -> Resumed | Refused:
     held = interruption_at(session, facts.now)
     if held is None:
         return refused(Code.CONFLICT, "the session is not interrupted", "$")
-    if only_people_resume(held) and facts.principal.role not in PEOPLE:
-        text = f"only people can resume what {held.by} interrupted ({held.kind})"
-        return refused(Code.FORBIDDEN, text, "$")
+    if not may_resume(held, facts.principal, facts.policy):
+        others = "only people" if only_people_resume(held) else "only its owner's programs and people"
+        return refused(Code.FORBIDDEN, f"{others} can resume what {held.by} interrupted ({held.kind})", "$")
     return Resumed(ended=held)
 
 

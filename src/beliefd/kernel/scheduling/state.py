@@ -16,7 +16,8 @@ BUDGET: Final = "budget"
 class Interruption(Value, frozen=True):
     """Since `at`, nothing is let through in a session; `until` is when that ends by itself, if it does.
 
-    `by_person` if a person has said so: then only people resume it.
+    `by_person` if a person has said so: then only people resume it. `owner` is whose program it was that
+    said so, and that may resume it; those that do not say are older, or nobody asked for them.
     """
 
     kind: Literal["surprisal", "goal_conflict", "user_intent", "policy_deadline", "budget"]
@@ -25,6 +26,15 @@ class Interruption(Value, frozen=True):
     by_person: bool
     at: str
     until: str | UnsetType = UNSET
+    owner: str | UnsetType = UNSET
+
+
+class Raised(Value, frozen=True):
+    """What the programs of one owner have raised. `wakes` are the times of interrupts that still count.
+    `excited`: a surprisal has interrupted, and no level was told since that is low enough to do so again."""
+
+    wakes: tuple[str, ...] = ()
+    excited: bool = False
 
 
 class Episode(Value, frozen=True):
@@ -38,10 +48,11 @@ class Episode(Value, frozen=True):
 
 
 class Scheduling(Part, frozen=True):
-    """`wakes` are the times of earlier interrupts that still count. `excited`: a surprisal has interrupted,
-    and no level was told since that is low enough to do so again."""
+    """`raised` is what was raised, by the owners of the programs that did. `wakes` and `excited` are the same
+    for all together, from ledgers that did not tell them apart."""
 
     interruption: Interruption | None = None
+    raised: dict[str, Raised] = {}
     wakes: tuple[str, ...] = ()
     excited: bool = False
     episode: Episode | None = None

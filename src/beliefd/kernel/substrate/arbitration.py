@@ -23,7 +23,7 @@ from beliefd.kernel.substrate.deltas import judge_delta
 from beliefd.kernel.substrate.events import Arbitrated, CandidateResult, ModeChange
 from beliefd.kernel.substrate.folds import with_result
 from beliefd.kernel.substrate.issuing import fresh, rules_for, with_issued
-from beliefd.kernel.substrate.modes import is_over, lower, mode_at
+from beliefd.kernel.substrate.modes import is_over, lower, mode_at, since_of
 from beliefd.kernel.substrate.permits import approved_call
 from beliefd.kernel.substrate.proposals import CallCandidate, Candidate, DeltaCandidate
 from beliefd.kernel.substrate.provenance_rules import unfit
@@ -187,7 +187,8 @@ def changed_mode(session: Session, facts: Facts, results: list[CandidateResult])
     relapsed = after != before and getattr(facts.findings, "relapses", UNSET) is True
     if after == session.substrate.mode and not over and not relapsed:
         return None
-    return ModeChange(mode=after, since=facts.now, over=over or UNSET)
+    since = facts.now if after != before else since_of(session, facts.policy, after, facts.now)
+    return ModeChange(mode=after, since=since, over=over or UNSET)
 
 
 def _after(situation: Situation, result: CandidateResult, finding: CallFinding) -> Situation:

@@ -12,6 +12,8 @@ STEPS: Final = 10_000
 """So often a pattern with look-around or a back-reference may try again on one text. Where that is not
 enough, the text fits neither the pattern nor its opposite. All other patterns take linear time, and no steps.
 """
+SCHEDULING: Final = 2
+"""The newest rules of modes, shares and interrupts."""
 EARLIER_STEPS: Final = None
 """What ledgers were decided with before: as many as the engine allows, a million."""
 
@@ -22,10 +24,13 @@ class ArbitrationPolicy(Value, frozen=True):
     `constraints` is the newest version that is read: under 1, those of version 2 are malformed, and deny.
     With `reasons: effect`, the reason code of what a person is asked about is `ASK`, of what is put off
     `DEFER`; with `failure` it is that of the first reason.
+    Under `scheduling: 1`, a mode that an event records recovers from that event on, shares of budgets are
+    taken in floating point, and programs resume and use up each other's interrupts.
     """
 
     constraints: Annotated[int, msgspec.Meta(ge=1, le=VERSION)] = VERSION
     reasons: Literal["effect", "failure"] = "effect"
+    scheduling: Annotated[int, msgspec.Meta(ge=1, le=SCHEDULING)] = SCHEDULING
 
     @property
     def steps(self) -> int | None:

@@ -4,6 +4,8 @@ there, and time one step back up.
 All of it follows from the ledger: since when a mode holds is in the state, the time is a recorded fact.
 """
 
+from fractions import Fraction
+from functools import lru_cache
 from math import ceil
 from typing import Final
 
@@ -14,7 +16,7 @@ from beliefd.kernel.state import Session
 from beliefd.kernel.substrate.constraints import Reason
 from beliefd.kernel.substrate.state import NORMAL_MODE, SetModeRecord
 from beliefd.kernel.substrate.tools import CallFinding
-from beliefd.kernel.values import seconds
+from beliefd.kernel.values import later, seconds
 
 MODES: Final = ("boost", "normal", "eco", "throttled", "offline-safe")
 """From the most to the least."""
@@ -48,10 +50,37 @@ def mode_at(session: Session, policy: Policy, now: str) -> str:
     INVARIANT: what a person has set is where it ends, or normal: more is not reached by waiting.
     """
     held, top = session.substrate, MODES.index(set_at(session, now))
-    if not held.lowered_mode:
+    if not held.lowered_mode or _had_recovered(session, policy, now):
         return MODES[top]
+    return MODES[max(top, _recovered(session, policy, now))]
+
+
+def _recovered(session: Session, policy: Policy, now: str) -> int:
+    """The place among the modes that a lowered one has come back to, if nothing holds it down."""
+    held = session.substrate
     steps = int((seconds(now) - seconds(held.mode_since)) // policy.modes.recover_seconds)
-    return MODES[max(top, MODES.index(held.lowered_mode) - max(steps, 0))]
+    return MODES.index(held.lowered_mode) - max(steps, 0)
+
+
+def _had_recovered(session: Session, policy: Policy, now: str) -> bool:
+    """Was what a person had set reached before its time was up? Then nothing is lowered any more, whether
+    or not an event has said so meanwhile."""
+    given = session.substrate.set_mode
+    if policy.arbitration.scheduling == 1 or given is None or not is_over(given, now):
+        return False
+    return _recovered(session, policy, given.until or now) <= MODES.index(given.mode)
+
+
+def since_of(session: Session, policy: Policy, mode: str, now: str) -> str:
+    """Since when a mode holds that a lowered one has come back to.
+
+    INVARIANT: when the next step follows does not depend on who looks, or on what is proposed meanwhile.
+    """
+    held = session.substrate
+    if policy.arbitration.scheduling == 1 or not held.lowered_mode:
+        return now
+    steps = MODES.index(held.lowered_mode) - MODES.index(mode)
+    return later(held.mode_since, steps * policy.modes.recover_seconds)
 
 
 def rule_of(mode: str, policy: Policy) -> ModePolicy:
@@ -59,11 +88,24 @@ def rule_of(mode: str, policy: Policy) -> ModePolicy:
 
 
 def share(limit: int, mode: str, policy: Policy) -> int:
-    """What is left of a limit in a mode; something always is, or nothing could ever be done.
+    """What a mode leaves of a limit of a capability: rounded up, so nothing only of a share of 0.
 
     INVARIANT: no mode makes more of a capability than its issuer gave.
     """
-    return min(limit, ceil(limit * rule_of(mode, policy).budget_share))
+    return min(limit, rounded_share(limit, mode, policy))
+
+
+def rounded_share(limit: int, mode: str, policy: Policy) -> int:
+    """The mode's share of a limit, rounded up."""
+    given = rule_of(mode, policy).budget_share
+    # 0.55 of 100 is 55. In floating point it is a little more.
+    return ceil(limit * (given if policy.arbitration.scheduling == 1 else _exact(given)))
+
+
+@lru_cache(64)
+def _exact(given: float) -> Fraction:
+    """The decimal that was written, and not the binary number next to it."""
+    return Fraction(repr(given))
 
 
 def may_reach_network(finding: CallFinding) -> bool:

@@ -104,7 +104,7 @@ class SchedulingHandlers(Struct, frozen=True):
             set_mode=_set_mode(session, now),
             interruption=_interruption(session, now),
             episode=_episode(session, policy, mode, now),
-            wakes=list(session.scheduling.wakes),
+            wakes=_wakes(session),
             seq=seq,
         )
 
@@ -121,6 +121,11 @@ def _interruption(session: Session, now: str) -> InterruptionView | None:
     if held is None:
         return None
     return view_of(InterruptionView, held, until=held.until or None, only_people=only_people_resume(held))
+
+
+def _wakes(session: Session) -> list[str]:
+    held = session.scheduling
+    return sorted([*held.wakes, *(at for one in held.raised.values() for at in one.wakes)])
 
 
 def _episode(session: Session, policy: Policy, mode: str, now: str) -> EpisodeView | None:
