@@ -169,7 +169,7 @@ class Console:
         return await asker.follow("follow_inbox", request.scope, judge, under_way)
 
     async def _still(self, cookie: str | None) -> Caller:
-        """Whose visit it is. INVARIANT: what lasts is cut when the visit ends, or whom it is of may no more."""
+        """Whose visit it is. INVARIANT: what lasts is cut when the visit ends, or its token."""
         caller = await self.visits.caller(cookie)
         if caller is None:
             raise BeliefdError(Code.UNAUTHORIZED, "nobody is signed in")

@@ -37,7 +37,7 @@ class Server(Protocol):
 
 
 class Asker(Struct, frozen=True):
-    """One person's questions. What is asked for one page counts as one request, which has its place already."""
+    """One person's questions. All that one page asks is one request, which has its place already."""
 
     server: Server
     caller: Caller

@@ -87,7 +87,7 @@ class Surface:
 
     @contextmanager
     def request_of(self, scope: Scope, principal: Principal) -> Iterator[Callable[[int], None]]:
-        """A request that is no operation, such as for a page: it counts, and has a place, until it is answered.
+        """A request for a page: it counts, and has a place until it is answered.
 
         What comes is called with the number of bytes that the request holds, and refuses too many.
         """
