@@ -16,18 +16,22 @@ from msgspec.structs import replace
 
 from beliefd.console import rendering
 from beliefd.console.app import Visitor
-from beliefd.console.pages import inbox
+from beliefd.console.drawing import collapse
+from beliefd.console.pages import inbox, sessions
 from beliefd.console.visits import EACH, Visits, cookie_in, cookie_name
 from beliefd.http.places import STREAMS
 from beliefd.kernel.values import Principal, Role
 from beliefd.protocol.approvals import ApprovalCard, Inbox
+from beliefd.protocol.beliefs import BeliefSnapshot
 from beliefd.protocol.rights import EVERYTHING
 from beliefd.steward.call import Caller
 from beliefd.steward.credentials import revoke_token
+from beliefd.steward.handlers.ledger import RawAuditPage
 from beliefd.steward.tokens import token_id_of
 from beliefd.stores.sqlite import SqliteStore
 from tests.console.conftest import make_tokens
-from tests.console.visitor import OWN, Person, asked
+from tests.console.visitor import OWN, Person, asked, session_of
+from tests.http.calls import eliminate
 from tests.http.conftest import Tokens
 from tests.support.server import ServerProcess, server_process
 
@@ -267,3 +271,48 @@ def test_a_look_at_a_link_does_not_use_it_up(tmp_path_factory: pytest.TempPathFa
         assert found is not None
         assert httpx.head(found[1], verify=False).status_code == 200
         assert Person(server).signed_in.status_code == 303
+
+
+def test_the_picture_of_a_long_session_is_right_and_its_newest_events_come_first(
+    approver: Person, agent: httpx.Client
+) -> None:
+    names = [f"h{at}" for at in range(80)]
+    session_id = session_of(agent, names)
+    for name in names[:60]:
+        assert eliminate(agent, session_id, name).status_code == 200
+    shown = approver.read(f"/sessions/{session_id}")
+    assert "20 of 80 hypotheses stand" in shown
+    assert 'aria-label="80 hypotheses, 20 left"' in shown
+    numbers = [int(one) for one in re.findall(r'class="seq"[^>]*>(\d+)<', shown)]
+    assert numbers == list(range(61, 11, -1))
+    assert "The picture shows" not in shown
+
+
+def test_a_picture_of_a_part_says_so(
+    approver: Person, agent: httpx.Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    session_id = session_of(agent)
+    assert eliminate(agent, session_id, "a").status_code == 200
+    assert eliminate(agent, session_id, "b").status_code == 200
+
+    class Direct(Struct):
+        async def ask(self, name: str, path: dict[str, str], query: dict[str, Any]) -> Any:
+            asked_for = {key: value for key, value in query.items() if value is not None}
+            answer = agent.get(f"/v1/sessions/{path['session_id']}/audit", params=asked_for).json()
+            return RawAuditPage(
+                [msgspec.Raw(msgspec.json.encode(one)) for one in answer["events"]], answer["next"]
+            )
+
+    monkeypatch.setattr(sessions, "CHARTED", 2)
+    visitor = Visitor(Direct(), {"session_id": session_id}, {}, {})  # type: ignore[arg-type]
+    steps, charted = asyncio.run(sessions._steps(visitor))
+    assert ([step.seq for step in steps], charted) == ([2], 2)
+    snapshot = agent.get(f"/v1/sessions/{session_id}").json()
+    values = {
+        "snapshot": msgspec.convert(snapshot, BeliefSnapshot),
+        "survivors": [],
+        "unnamed": 0,
+        "events": [],
+    }
+    chart = {"chart": collapse(3, steps), "charted": charted, "who": None, "now": rendering.now()}
+    assert "the first 2 of 3 events" in rendering.page("session.html", {**values, **chart}).decode()

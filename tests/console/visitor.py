@@ -1,6 +1,7 @@
 """A person at the console, without a browser: pages are read, and forms sent as browsers send them."""
 
 import re
+from collections.abc import Sequence
 from typing import Any
 
 import httpx
@@ -68,8 +69,8 @@ def submitted(http: httpx.Client, session_id: str, *claims: dict[str, Any]) -> s
     return found
 
 
-def session_of(http: httpx.Client) -> str:
-    body: dict[str, Any] = {"ontology": _plain(ONTOLOGY), "hypotheses": ["a", "b", "c"]}
+def session_of(http: httpx.Client, hypotheses: Sequence[str] = ("a", "b", "c")) -> str:
+    body: dict[str, Any] = {"ontology": _plain(ONTOLOGY), "hypotheses": list(hypotheses)}
     found: str = http.post("/v1/sessions", json=body).json()["session_id"]
     return found
 
