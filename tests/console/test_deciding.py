@@ -39,7 +39,7 @@ def declared(http: httpx.Client, name: str, description: str, **schema: Any) -> 
 
 def waiting_for(http: httpx.Client, title: str) -> str:
     found = http.get("/v1/approvals?limit=500").json()["approvals"]
-    return next(one["approval_id"] for one in found if one["title"] == title)
+    return next(str(one["approval_id"]) for one in found if one["title"] == title)
 
 
 def test_what_is_too_long_for_a_page_is_said_beside_the_buttons_and_can_be_read_whole(
