@@ -31,7 +31,7 @@ BESIDE: Final = ("corrects", "measurements", "overridden", "ended")
 
 
 async def shown(visitor: Visitor) -> Seen:
-    return _card(visitor, await _asked(visitor), "")
+    return await _card(visitor, await _asked(visitor), "")
 
 
 async def _asked(visitor: Visitor) -> ApprovalCard:
@@ -39,14 +39,14 @@ async def _asked(visitor: Visitor) -> ApprovalCard:
     return found
 
 
-def _card(visitor: Visitor, found: ApprovalCard, problem: str, status: int = 200) -> Seen:
+async def _card(visitor: Visitor, found: ApprovalCard, problem: str, status: int = 200) -> Seen:
     told = getattr(getattr(found.subject, "candidate", None), "rationale", UNSET)
     values = {
         "card": found,
         "kind": kind_of(found),
         "contents": contents(found),
         "claims": claims_of(found),
-        "compared": compared(found),
+        "compared": await offload(is_longer(found.subject, LARGE), compared, found),
         "beside": {name: value for name in BESIDE if (value := getattr(found, name))},
         "rationale": "" if told is UNSET else told,
         "retype": retyped(found),
@@ -105,10 +105,10 @@ async def decide(visitor: Visitor) -> Seen:
     """INVARIANT: what is decided is what the page showed: its hash comes with the form."""
     found = await _asked(visitor)
     if visitor.form.get("decision") == "MODIFIED":
-        return _card(visitor, found, "An edit has a page of its own.", 400)
+        return await _card(visitor, found, "An edit has a page of its own.", 400)
     problem, status = await _decided(visitor, found, _decision(visitor.form))
     if problem:
-        return _card(visitor, await _asked(visitor), problem, status)
+        return await _card(visitor, await _asked(visitor), problem, status)
     return Seen(location=_place(found))
 
 
