@@ -105,3 +105,31 @@ def test_two_reviewers_at_once_and_the_second_is_told(
         second.click("button[value=APPROVED]")
         second.wait_for_selector("text=Nothing was decided")
         assert "rejected by human://test-approver" in second.content()
+
+
+def test_enter_in_the_field_of_the_tier_decides_nothing(
+    browser: Browser, guarded: Guarded, agent: httpx.Client
+) -> None:
+    _, approval_id = asked(agent)
+    with person(browser, guarded, java_script_enabled=False) as page:
+        page.goto(f"/inbox/{approval_id}")
+        page.fill("#typed", "DELETE")
+        page.press("#typed", "Enter")
+        page.wait_for_timeout(500)
+        assert agent.get(f"/v1/approvals/{approval_id}").json()["status"] == "pending"
+
+
+def test_an_edit_is_made_on_its_own_page(browser: Browser, guarded: Guarded, agent: httpx.Client) -> None:
+    _, approval_id = asked(agent, "\nRestart it\nat noon", "MODIFY")
+    with person(browser, guarded, viewport={"width": 390, "height": 800}) as page:
+        page.goto(f"/inbox/{approval_id}")
+        assert page.evaluate("document.documentElement.scrollWidth") <= 390
+        page.keyboard.press("e")
+        page.keyboard.press("Enter")
+        page.wait_for_url("**/edit")
+        page.fill("#reason", "as it was")
+        page.click("button.primary")
+        page.wait_for_selector("text=Somebody else than its editor must approve")
+    successor = agent.get(f"/v1/approvals/{approval_id}").json()["successor"]
+    claims = agent.get(f"/v1/approvals/{successor}").json()["subject"]["bundle"]["claims"]
+    assert claims[0]["statement"] == "\nRestart it\nat noon"

@@ -1,6 +1,7 @@
 """A person at the console, without a browser: pages are read, and forms sent as browsers send them."""
 
 import re
+from collections.abc import Sequence
 from typing import Any
 
 import httpx
@@ -36,21 +37,42 @@ class Person:
         form = {"content_hash": held[1] if held else "", **fields}
         return self.http.post(f"/inbox/{approval_id}", data=form, headers=OWN)
 
+    def edit(self, approval_id: str, **fields: str) -> httpx.Response:
+        shown = self.read(f"/inbox/{approval_id}/edit")
+        held = re.search(r'name="content_hash" value="([0-9a-f]+)"', shown)
+        form = {"content_hash": held[1] if held else "", **fields}
+        return self.http.post(f"/inbox/{approval_id}/edit", data=form, headers=OWN)
+
 
 def asked(http: httpx.Client, statement: str = STATEMENT, tier: str = "DELETE") -> tuple[str, str]:
     """The session and the inbox item of a decision that an agent proposes."""
-    body: dict[str, Any] = {"ontology": _plain(ONTOLOGY), "hypotheses": ["a", "b", "c"]}
-    session_id = http.post("/v1/sessions", json=body).json()["session_id"]
-    claim = {
+    session_id = session_of(http)
+    return session_id, submitted(http, session_id, claim_of(statement, tier))
+
+
+def claim_of(statement: str, tier: str = "DELETE", **more: Any) -> dict[str, Any]:
+    return {
         "statement": statement,
         "claim_type": "DECISION",
         "uncertainty": {"method": "confidence_score", "value": 0.12},
         "risk_tier": tier,
         "if_wrong_cost": "the standby must be <i>rebuilt</i>",
+        **more,
     }
-    answer = http.post(f"/v1/sessions/{session_id}/claims", json={"claims": [claim]}).json()
+
+
+def submitted(http: httpx.Client, session_id: str, *claims: dict[str, Any]) -> str:
+    """The inbox item of a bundle."""
+    answer = http.post(f"/v1/sessions/{session_id}/claims", json={"claims": list(claims)}).json()
     assert answer["approval_id"], answer
-    return session_id, answer["approval_id"]
+    found: str = answer["approval_id"]
+    return found
+
+
+def session_of(http: httpx.Client, hypotheses: Sequence[str] = ("a", "b", "c")) -> str:
+    body: dict[str, Any] = {"ontology": _plain(ONTOLOGY), "hypotheses": list(hypotheses)}
+    found: str = http.post("/v1/sessions", json=body).json()["session_id"]
+    return found
 
 
 def _plain(value: object) -> Any:

@@ -2,26 +2,40 @@
 
 import logging
 from collections.abc import Awaitable, Callable, Mapping
+from contextlib import ExitStack
+from functools import partial
 from importlib.resources import files
 from typing import Any, Final
-from urllib.parse import parse_qsl, quote, urlsplit
 
 from msgspec import Struct
 from starlette.requests import ClientDisconnect, Request
-from starlette.responses import Response, StreamingResponse
+from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from beliefd.console.asking import Asker, Server
+from beliefd.console.forms import (
+    MAX_FORM,
+    MAX_SIGN_IN,
+    asked_place,
+    form_of,
+    refuse_other_origins,
+    sign_in_place,
+)
 from beliefd.console.rendering import now, page
-from beliefd.console.visits import Visits, cookie_of, set_cookie
+from beliefd.console.visits import Visits, cookie_in, cookie_name, set_cookie
 from beliefd.kernel.errors import BeliefdError, Code
 from beliefd.protocol.statuses import STATUS
+from beliefd.protocol.wire import is_longer
+from beliefd.steward.call import Caller
 from beliefd.steward.failures import translated
+from beliefd.steward.offload import offload
 
 log = logging.getLogger("beliefd.console")
 HTML: Final = "text/html; charset=utf-8"
-MAX_FORM: Final = 2 * 1024 * 1024
-MAX_FIELDS: Final = 1_000
+CLIENT_GONE: Final = 499
+LARGE: Final = 64 * 1024
+"""Bytes. A page of more is rendered beside the event loop, so that others are answered meanwhile."""
 POLICY: Final = (
     "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; connect-src 'self'; "
     "form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
@@ -60,7 +74,20 @@ class Visitor(Struct, frozen=True):
     form: dict[str, str]
 
 
+class Held(Struct, frozen=True):
+    """An answer, and what is given back after its last byte."""
+
+    answer: ASGIApp
+    under_way: ExitStack
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        with self.under_way:
+            await self.answer(scope, receive, send)
+
+
 Page = Callable[[Visitor], Awaitable[Seen]]
+Answering = Callable[[Request, ExitStack], Awaitable[ASGIApp]]
+Hold = Callable[[int], None]
 
 
 class Console:
@@ -74,140 +101,134 @@ class Console:
         """`pages` by method and path; beside them what everybody may have."""
         return [
             Route("/static/{name}", self._asset, methods=["GET"]),
-            Route("/sign-in", self._sign_in, methods=["GET", "POST"]),
-            Route("/sign-out", self._sign_out, methods=["POST"]),
-            Route("/live", self._live, methods=["GET"]),
-            *(Route(path, self._shown(made), methods=[method]) for (method, path), made in pages.items()),
+            Route("/sign-in", _guarded(self._sign_in), methods=["GET", "POST"]),
+            Route("/sign-out", _guarded(self._sign_out), methods=["POST"]),
+            Route("/live", _guarded(self._live), methods=["GET"]),
+            *(
+                Route(path, _guarded(partial(self._shown, made)), methods=[method])
+                for (method, path), made in pages.items()
+            ),
         ]
 
-    def _shown(self, made: Page) -> Callable[[Request], Awaitable[Response]]:
-        async def endpoint(request: Request) -> Response:
-            try:
-                form = await form_of(request) if request.method == "POST" else {}
-                asker = await self._asker(request)
-            except BeliefdError as error:
-                return self._failed(error, None)
-            if asker is None:
-                return _elsewhere(f"/sign-in?next={quote(_own_place(request), safe='')}")
-            visitor = Visitor(asker, dict(request.path_params), dict(request.query_params), form)
-            return await self._rendered(made, visitor)
-
-        return endpoint
-
-    async def _rendered(self, made: Page, visitor: Visitor) -> Response:
+    async def _shown(self, made: Page, request: Request, under_way: ExitStack) -> ASGIApp:
+        if request.method == "POST":
+            refuse_other_origins(request)
+        # Nothing is read of a form before it is known whose it is.
+        asker = await self._asker(request)
+        if asker is None:
+            return _elsewhere(sign_in_place(request))
+        hold = under_way.enter_context(self._server.request_of(request.scope, asker.principal))
         try:
-            seen = await made(visitor)
+            form = await form_of(request, MAX_FORM, hold) if request.method == "POST" else {}
+            visitor = Visitor(asker, dict(request.path_params), dict(request.query_params), form)
+            return await _rendered(await made(visitor), asker, hold)
         except ClientDisconnect:
             raise
         except Exception as error:
-            known = translated(error)
-            if not isinstance(known, BeliefdError):
-                log.exception("a page could not be made")
-                known = BeliefdError(Code.INTERNAL, "something went wrong; the server's log says what")
-            return self._failed(known, visitor.asker)
-        if seen.location:
-            return _elsewhere(seen.location)
-        return _page(seen.template, {**seen.values, **_about(visitor.asker)}, seen.status)
-
-    def _failed(self, error: BeliefdError, asker: Asker | None) -> Response:
-        if error.code is Code.UNAUTHORIZED:
-            return _page("sign_in.html", {"problem": error.message, "next": "/inbox", **_about(None)}, 401)
-        values = {"code": error.code.value, "message": error.message, "details": error.details or {}}
-        return _page("problem.html", {**values, **_about(asker)}, STATUS[error.code])
+            return _failed(_known(error), asker)
 
     async def _asker(self, request: Request) -> Asker | None:
-        caller = await self.visits.caller(cookie_of(request.headers.get("cookie")))
+        caller = await self.visits.caller(_cookie(request))
         return None if caller is None else Asker(self._server, caller)
 
     async def _asset(self, request: Request) -> Response:
         name = request.path_params["name"]
         if name not in ASSETS:
-            return self._failed(BeliefdError(Code.NOT_FOUND, "no such file"), None)
+            return _failed(BeliefdError(Code.NOT_FOUND, "no such file"), None)
         headers = {**SAFE, "cache-control": "no-cache"}
         return Response(asset(name), media_type=ASSETS[name], headers=headers)
 
-    async def _sign_in(self, request: Request) -> Response:
+    async def _sign_in(self, request: Request, _: ExitStack) -> ASGIApp:
         """By the link that the server printed, or by a token; each gives a cookie."""
-        wanted = request.query_params.get("next", "/inbox")
-        place = wanted if wanted.startswith("/") and wanted[1:2] not in ("/", "\\") else "/inbox"
-        problem = ""
+        place, problem, cookie = asked_place(request), "", None
         try:
-            cookie = None
             if request.method == "POST":
-                cookie = await self.visits.sign_in((await form_of(request)).get("token", ""))
-            elif key := request.query_params.get("key"):
+                form = await form_of(request, MAX_SIGN_IN)
+                cookie = await self.visits.sign_in(form.get("token", ""))
+            elif request.method == "GET" and (key := request.query_params.get("key")):
+                # A program that only looks whether a link works (HEAD) does not use it up.
                 cookie = await self.visits.sign_in_by_link(key)
                 problem = "" if cookie else "This link was used before, or is too old."
-            if cookie is not None:
-                return _elsewhere(place, set_cookie(cookie, secure=_is_secure(request)))
         except BeliefdError as error:
+            if error.code is not Code.UNAUTHORIZED:
+                raise
             problem = error.message
-        return _page(
-            "sign_in.html", {"problem": problem, "next": place, **_about(None)}, 401 if problem else 200
-        )
+        if cookie is not None:
+            return _elsewhere(place, _set_cookie(request, cookie))
+        return _page("sign_in.html", {"problem": problem, "next": place}, None, 401 if problem else 200)
 
-    async def _sign_out(self, request: Request) -> Response:
-        try:
-            await form_of(request)
-        except BeliefdError as error:
-            return self._failed(error, None)
-        self.visits.end(cookie_of(request.headers.get("cookie")))
-        return _elsewhere("/sign-in", set_cookie("", secure=_is_secure(request)))
+    async def _sign_out(self, request: Request, _: ExitStack) -> ASGIApp:
+        await form_of(request, MAX_SIGN_IN)
+        self.visits.end(_cookie(request))
+        return _elsewhere("/sign-in", _set_cookie(request, ""))
 
-    async def _live(self, request: Request) -> Response:
+    async def _live(self, request: Request, under_way: ExitStack) -> ASGIApp:
         """What changes in the inbox, as it changes."""
-        try:
-            asker = await self._asker(request)
-            if asker is None:
-                raise BeliefdError(Code.UNAUTHORIZED, "nobody is signed in")
-            return StreamingResponse(
-                asker.follow("follow_inbox"), media_type="text/event-stream", headers=SAFE
-            )
-        except BeliefdError as error:
-            return self._failed(error, None)
+        judge = partial(self._still, _cookie(request))
+        asker = Asker(self._server, await judge())
+        return await asker.follow("follow_inbox", request.scope, judge, under_way)
+
+    async def _still(self, cookie: str | None) -> Caller:
+        """Whose visit it is. INVARIANT: what lasts is cut when the visit ends, or its token."""
+        caller = await self.visits.caller(cookie)
+        if caller is None:
+            raise BeliefdError(Code.UNAUTHORIZED, "nobody is signed in")
+        return caller
 
 
-async def form_of(request: Request) -> dict[str, str]:
-    """The fields of a form. INVARIANT: no page of another origin sends one."""
-    _refuse_other_origins(request)
-    body = b""
-    async for chunk in request.stream():
-        body += chunk
-        if len(body) > MAX_FORM:
-            raise BeliefdError(Code.PAYLOAD_TOO_LARGE, f"a form may hold {MAX_FORM} bytes at most")
-    try:
-        pairs = parse_qsl(body.decode(), keep_blank_values=True, max_num_fields=MAX_FIELDS)
-    except ValueError:
-        raise BeliefdError(Code.INVALID_REQUEST, "this is no form") from None
-    return dict(pairs)
+def _guarded(answering: Answering) -> Callable[[Request], Awaitable[Response]]:
+    """Whatever fails is a page; of somebody who has left, nothing is told."""
+
+    async def endpoint(request: Request) -> Response:
+        with ExitStack() as under_way:
+            try:
+                answer = await answering(request, under_way)
+            except ClientDisconnect:
+                answer = Response(status_code=CLIENT_GONE)
+            except Exception as error:
+                answer = _failed(_known(error), None)
+            return Held(answer, under_way.pop_all())  # type: ignore[return-value]
+
+    return endpoint
 
 
-def _refuse_other_origins(request: Request) -> None:
-    """Browsers say where a form comes from: by comparing scheme, host and port themselves, and by name."""
-    site, origin = request.headers.get("sec-fetch-site"), request.headers.get("origin")
-    if site is not None:
-        same = site == "same-origin"
-    elif origin is not None:
-        same = (urlsplit(origin).scheme, urlsplit(origin).netloc) == (
-            request.url.scheme,
-            request.headers.get("host", ""),
-        )
-    else:
-        same = False
-    if origin is not None and urlsplit(origin).netloc != request.headers.get("host", ""):
-        same = False
-    if not same:
-        raise BeliefdError(Code.FORBIDDEN, "forms are taken from this server's own pages only")
+def _known(error: Exception) -> BeliefdError:
+    known = translated(error)
+    if isinstance(known, BeliefdError):
+        return known
+    log.error("a page could not be made", exc_info=error)
+    return BeliefdError(Code.INTERNAL, "something went wrong; the server's log says what")
 
 
-def _is_secure(request: Request) -> bool:
-    return request.url.scheme == "https"
+async def _rendered(seen: Seen, asker: Asker, hold: Hold) -> Response:
+    if seen.location:
+        return _elsewhere(seen.location)
+    values = {**seen.values, **_about(asker)}
+    # Who has decided is told so: one principal's share of this queue is never full.
+    body = await offload(is_longer(values, LARGE), page, seen.template, values, kind="fold")
+    if len(body) > LARGE:
+        hold(len(body))
+    return Response(body, seen.status, SAFE, HTML)
 
 
-def _own_place(request: Request) -> str:
-    if request.method != "GET":
-        return "/inbox"
-    return request.url.path + (f"?{request.url.query}" if request.url.query else "")
+def _failed(error: BeliefdError, asker: Asker | None) -> Response:
+    if error.code is Code.UNAUTHORIZED:
+        return _page("sign_in.html", {"problem": error.message, "next": "/inbox"}, None, 401)
+    details = error.details or {}
+    values = {"code": error.code.value, "message": error.message, "details": details}
+    made = _page("problem.html", values, asker, STATUS[error.code])
+    if "retry_after" in details:
+        made.headers["retry-after"] = str(details["retry_after"])
+    return made
+
+
+def _cookie(request: Request) -> str | None:
+    return cookie_in(request.headers.get("cookie", ""), cookie_name(request.scope.get("server")))
+
+
+def _set_cookie(request: Request, value: str) -> str:
+    name = cookie_name(request.scope.get("server"))
+    return set_cookie(name, value, secure=request.url.scheme == "https")
 
 
 def asset(name: str) -> bytes:
@@ -218,8 +239,8 @@ def _about(asker: Asker | None) -> dict[str, Any]:
     return {"who": None if asker is None else asker.principal, "now": now()}
 
 
-def _page(template: str, values: Mapping[str, Any], status: int) -> Response:
-    return Response(page(template, values), status, SAFE, HTML)
+def _page(template: str, values: Mapping[str, Any], asker: Asker | None, status: int) -> Response:
+    return Response(page(template, {**values, **_about(asker)}), status, SAFE, HTML)
 
 
 def _elsewhere(location: str, cookie: str = "") -> Response:

@@ -1,33 +1,43 @@
 """Operations for whoever looks at a page: the same rows, handlers, rights and limits as over HTTP."""
 
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import AbstractContextManager, ExitStack
 from typing import Any, Final, Protocol
 
 from msgspec import Struct
+from starlette.types import ASGIApp, Scope
 
 from beliefd.kernel.values import Principal
 from beliefd.protocol.operations import OPERATIONS, Operation
 from beliefd.steward.bootstrap import Runtime
 from beliefd.steward.call import Call, Caller
-from beliefd.steward.dispatch import perform, stream
-from beliefd.steward.offload import asking
+from beliefd.steward.dispatch import perform
 from beliefd.steward.tokens import Authenticator
 
 ROWS: Final[dict[str, Operation]] = {row.name: row for row in OPERATIONS}
+Judge = Callable[[], Awaitable[Caller]]
 
 
 class Server(Protocol):
-    """What the console needs of the server that it is part of."""
+    """What the console needs of the server that it is part of.
+
+    `request_of` gives a request for a page its place among all others, and `feed` an answer that lasts.
+    """
 
     @property
     def runtime(self) -> Runtime: ...
     @property
     def authenticator(self) -> Authenticator: ...
-    def count_request(self, principal: Principal) -> None: ...
+    def request_of(
+        self, scope: Scope, principal: Principal
+    ) -> AbstractContextManager[Callable[[int], None]]: ...
+    async def feed(
+        self, scope: Scope, operation: Operation, call: Call, judge: Judge, under_way: ExitStack
+    ) -> ASGIApp: ...
 
 
 class Asker(Struct, frozen=True):
-    """One person's questions."""
+    """One person's questions. All that one page asks is one request, which has its place already."""
 
     server: Server
     caller: Caller
@@ -43,13 +53,11 @@ class Asker(Struct, frozen=True):
         query: Mapping[str, Any] | None = None,
         body: Any = None,
     ) -> Any:
-        self.server.count_request(self.principal)
-        with asking(self.principal.id):
-            return await perform(self.server.runtime.handlers, ROWS[name], self._call(path, query, body))
+        return await perform(self.server.runtime.handlers, ROWS[name], self._call(path, query, body))
 
-    def follow(self, name: str, query: Mapping[str, Any] | None = None) -> AsyncGenerator[bytes, None]:
-        self.server.count_request(self.principal)
-        return stream(self.server.runtime.handlers, ROWS[name], self._call(None, query, None))
+    async def follow(self, name: str, scope: Scope, judge: Judge, under_way: ExitStack) -> ASGIApp:
+        """An answer that lasts, for as long as `judge` says that it is still them."""
+        return await self.server.feed(scope, ROWS[name], self._call(None, None, None), judge, under_way)
 
     def _call(self, path: Mapping[str, str] | None, query: Mapping[str, Any] | None, body: Any) -> Call:
         asked = {key: str(value) for key, value in (query or {}).items() if value not in (None, "")}

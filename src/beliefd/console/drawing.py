@@ -1,23 +1,33 @@
 """Pictures, drawn by the server: a browser needs no script for them."""
 
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Final
 
 from markupsafe import Markup, escape
+from msgspec import Struct
 
 WIDTH: Final = 720
 HEIGHT: Final = 160
 PAD: Final = 8
+DOTS: Final = 200
+"""More steps than this are a line without dots."""
 
 
-def collapse(universe: int, events: Sequence[dict[str, Any]]) -> Markup:
+class Step(Struct, frozen=True):
+    """An event after which fewer hypotheses were left."""
+
+    seq: int
+    verb: str
+    actor: str
+    gone: int
+
+
+def collapse(universe: int, taken: Sequence[Step]) -> Markup:
     """How many hypotheses were left after each event; every step says who caused it."""
     left, steps = universe, [(universe, "the session began")]
-    for event in events:
-        gone = len(event.get("delta", {}).get("eliminated", ()))
-        left -= gone
-        if gone:
-            steps.append((left, f"#{event['seq']} {event['verb']} by {event['actor']['id']}: {left} left"))
+    for step in taken:
+        left -= step.gone
+        steps.append((left, f"#{step.seq} {step.verb} by {step.actor}: {left} left"))
     if universe <= 1 or len(steps) < 2:
         return Markup("")
     across = (WIDTH - 2 * PAD) / (len(steps) - 1)
@@ -27,6 +37,7 @@ def collapse(universe: int, events: Sequence[dict[str, Any]]) -> Markup:
     dots = Markup("").join(
         Markup('<circle cx="{:.1f}" cy="{:.1f}" r="4"><title>{}</title></circle>').format(x, y, escape(words))
         for (x, y), (_, words) in zip(points, steps, strict=True)
+        if len(steps) <= DOTS
     )
     return Markup(
         '<svg class="collapse" viewBox="0 0 {} {}" role="img" aria-label="{}"><polyline points="{}"/>{}</svg>'

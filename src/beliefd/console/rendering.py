@@ -1,19 +1,22 @@
 """Templates and what they call. INVARIANT: what others said is escaped, and what is invisible is shown."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 from functools import cache
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import msgspec
-from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
+from jinja2 import Environment, PackageLoader, StrictUndefined, pass_context, select_autoescape
+from jinja2.runtime import Context
 from markupsafe import Markup, escape
 
 from beliefd.kernel.values import Tier, seconds
 from beliefd.protocol.visible import visible, visible_json, visible_lines
 
+T = TypeVar("T")
 SHOWN: Final = 20_000
 """Characters of one text on a page. What is longer is cut, and the page says so."""
+HEADLINE: Final = 160
 STEPS: Final = ((86_400, "d"), (3_600, "h"), (60, "min"))
 
 
@@ -26,7 +29,8 @@ def templates() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    made.filters |= {"text": text, "data": data, "age": age, "moment": moment, "size": size, "plain": plain}
+    filters = (text, headline, data, age, moment, size, plain)
+    made.filters |= {one.__name__: one for one in filters}
     return made
 
 
@@ -34,11 +38,20 @@ def page(name: str, values: Mapping[str, Any]) -> bytes:
     return templates().get_template(name).render(**values).encode()
 
 
-def text(value: object) -> Markup:
+@pass_context
+def text(context: Context, value: object) -> Markup:
     """Text of others, on lines of its own; every invisible sign in it is written out."""
-    lines = str(value)[:SHOWN].split("\n")
-    cut = Markup(" <em>… cut here</em>") if len(str(value)) > SHOWN else Markup("")
-    return Markup("<br>").join(escape(visible(line)) for line in lines) + cut
+    whole = str(value)
+    lines = whole[:SHOWN].split("\n")
+    shown = Markup("<br>").join(escape(visible(line)) for line in lines)
+    return shown + _cut(context) if len(whole) > SHOWN else shown
+
+
+def headline(value: object) -> str:
+    """The beginning of a text, on one line."""
+    begins = visible(" ".join(str(value)[: 4 * HEADLINE].split()))
+    whole = len(begins) <= HEADLINE and len(str(value)) <= 4 * HEADLINE
+    return begins if whole else f"{begins[: HEADLINE - 1]}…"
 
 
 def plain(value: str) -> str:
@@ -46,11 +59,54 @@ def plain(value: str) -> str:
     return visible_lines(value)
 
 
-def data(value: object) -> Markup:
+@pass_context
+def data(context: Context, value: object) -> Markup:
     """A value as JSON that a person reads."""
-    written = msgspec.json.format(visible_json(value), indent=2).decode()
-    cut = Markup("\n<em>… cut here</em>") if len(written) > SHOWN else Markup("")
-    return escape(written[:SHOWN]) + cut
+    budget = Budget(SHOWN)
+    # What is long is cut before it is written out: a page costs what it shows.
+    written = written_out(budget.clipped(msgspec.to_builtins(value, str_keys=True)))
+    if budget.left < 0 or len(written) > SHOWN:
+        return escape(written[:SHOWN]) + _cut(context)
+    return escape(written)
+
+
+def written_out(value: object) -> str:
+    """All of it, with what is invisible written by its number."""
+    return msgspec.json.format(visible_json(value), indent=2).decode()
+
+
+class Budget:
+    """So many characters of a value; what is past them is left out, and `left` is below zero then."""
+
+    def __init__(self, left: int) -> None:
+        self.left = left
+
+    def clipped(self, value: Any) -> Any:
+        if isinstance(value, str):
+            shown = value[: max(self.left, 0)]
+            self.left -= len(value) + 1
+            return shown
+        if isinstance(value, dict):
+            return {self.clipped(key): self.clipped(one) for key, one in self._while_any(value.items())}
+        if isinstance(value, list | tuple):
+            return [self.clipped(one) for one in self._while_any(value)]
+        self.left -= 1
+        return value
+
+    def _while_any(self, values: Iterable[T]) -> Iterator[T]:
+        for one in values:
+            if self.left < 0:
+                return
+            self.left -= 1
+            yield one
+
+
+def _cut(context: Context) -> Markup:
+    """Says that something is missing here, and lets the page say so elsewhere (`cuts`)."""
+    cuts = context.get("cuts")
+    if cuts is not None:
+        cuts.append(True)
+    return Markup(" <em>… cut here</em>")
 
 
 def age(then: str, now: str) -> str:
@@ -64,7 +120,7 @@ def age(then: str, now: str) -> str:
 
 def moment(when: str) -> Markup:
     shown = when.replace("T", " ").partition(".")[0]
-    return Markup('<time datetime="{}">{}</time>').format(when, shown.removesuffix("Z"))
+    return Markup('<time datetime="{}">{} UTC</time>').format(when, shown.removesuffix("Z"))
 
 
 def size(count: int) -> str:

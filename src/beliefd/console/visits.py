@@ -3,8 +3,7 @@
 import secrets
 import time
 from collections.abc import Callable
-from http.cookies import CookieError, SimpleCookie
-from typing import Final
+from typing import Any, Final
 
 from msgspec import Struct
 
@@ -14,9 +13,12 @@ from beliefd.steward.call import Caller
 from beliefd.steward.tokens import Authenticator
 
 COOKIE: Final = "beliefd_visit"
+NAME_LENGTH: Final = 64
 LONGEST_SECONDS: Final = 12 * 3600
 LINK_SECONDS: Final = 3600
 MOST: Final = 1_000
+EACH: Final = 20
+"""Visits of one principal at once: one more ends the oldest of its own."""
 LOCAL_PERSON: Final = Caller(
     Principal(id="human://local", role=Role.APPROVER, tier=Tier.PRIVILEGE.name), EVERYTHING
 )
@@ -28,6 +30,7 @@ class Visit(Struct, frozen=True):
 
     authorization: str | None
     until: float
+    principal_id: str = ""
 
 
 class Visits:
@@ -51,23 +54,28 @@ class Visits:
     async def sign_in(self, token: str) -> str:
         """The cookie of a new visit; refuses a token that is not known here."""
         authorization = f"Bearer {token.strip()}"
-        await self._authenticator.authenticate(authorization)
-        return self._begin(authorization)
+        caller = await self._authenticator.authenticate(authorization)
+        return self._begin(authorization, caller)
 
     async def sign_in_by_link(self, key: str) -> str | None:
         """The same for a printed link; None if it was used, is too old, or signs nobody in any more."""
         found = self._links.pop(key, None)
-        if found is None or await self._judged(found) is None:
+        caller = None if found is None else await self._judged(found)
+        if found is None or caller is None:
             return None
-        return self._begin(found.authorization)
+        return self._begin(found.authorization, caller)
 
-    def _begin(self, authorization: str | None) -> str:
-        now = self._clock()
+    def _begin(self, authorization: str | None, caller: Caller) -> str:
+        now, principal_id = self._clock(), caller.principal.id
         self._open = {name: one for name, one in self._open.items() if one.until > now}
+        own = [name for name, one in self._open.items() if one.principal_id == principal_id]
+        # INVARIANT: who signs in again and again ends visits of its own, and not those of others.
+        for name in own[: len(own) - EACH + 1] if len(own) >= EACH else ():
+            del self._open[name]
         while len(self._open) >= MOST:
             del self._open[next(iter(self._open))]
         cookie = secrets.token_urlsafe(32)
-        self._open[cookie] = Visit(authorization, now + LONGEST_SECONDS)
+        self._open[cookie] = Visit(authorization, now + LONGEST_SECONDS, principal_id)
         return cookie
 
     def end(self, cookie: str | None) -> None:
@@ -87,16 +95,23 @@ class Visits:
         return None if await self.need_tokens() else LOCAL_PERSON
 
 
-def cookie_of(header: str | None) -> str | None:
-    """The name of the visit, if a request carries one."""
-    try:
-        found = SimpleCookie(header or "").get(COOKIE)
-    except CookieError:
-        return None
-    return None if found is None else found.value
+def cookie_name(server: Any) -> str:
+    """With the port that the server listens on: browsers send cookies of a host to all of its ports, and two
+    servers on one host must not sign each other's people out."""
+    port = server[1] if server else None
+    return COOKIE if port is None else f"{COOKIE}_{port}"
 
 
-def set_cookie(value: str, *, secure: bool) -> str:
+def cookie_in(header: str, name: str) -> str | None:
+    """The name of the visit, if a request carries one. Cookies of others, however odd, do not matter."""
+    for part in header.split(";"):
+        key, _, value = part.partition("=")
+        if key.strip() == name and len(value) <= NAME_LENGTH:
+            return value.strip()
+    return None
+
+
+def set_cookie(name: str, value: str, *, secure: bool) -> str:
     """INVARIANT: no script reads it, and no other site's page sends it."""
     ending = "; Max-Age=0" if not value else f"; Max-Age={LONGEST_SECONDS}"
-    return f"{COOKIE}={value}; Path=/; HttpOnly; SameSite=Strict{ending}{'; Secure' if secure else ''}"
+    return f"{name}={value}; Path=/; HttpOnly; SameSite=Strict{ending}{'; Secure' if secure else ''}"

@@ -5,7 +5,6 @@ from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Final
 
-from beliefd.http.headers import Headers
 from beliefd.kernel.errors import BeliefdError
 from beliefd.protocol.operations import Operation
 from beliefd.steward.call import Caller
@@ -15,14 +14,15 @@ from beliefd.stores.base import StorageUnavailable
 JUDGE_SECONDS: Final = 0.5
 """So often all that listen are judged again, with one look into the store for all of them."""
 
-Judge = Callable[[Headers], Awaitable[Caller]]
+Judge = Callable[[], Awaitable[Caller]]
+"""Who it is, as of now; refuses whoever it is no longer."""
 
 
 class Listener:
     """Somebody who takes an answer bit by bit. `over` is set once that is no longer allowed."""
 
-    def __init__(self, headers: Headers, operation: Operation, caller: Caller) -> None:
-        self.headers = headers
+    def __init__(self, judge: Judge, operation: Operation, caller: Caller) -> None:
+        self.judge = judge
         self.operation = operation
         self.caller = caller
         self.over = asyncio.Event()
@@ -31,15 +31,14 @@ class Listener:
 class Standing:
     """All that listen to one server."""
 
-    def __init__(self, refresh: Callable[[], Awaitable[None]], judge: Judge) -> None:
+    def __init__(self, refresh: Callable[[], Awaitable[None]]) -> None:
         self._refresh = refresh
-        self._judge = judge
         self._listeners: set[Listener] = set()
         self._judging: asyncio.Task[None] | None = None
 
     @contextmanager
-    def of(self, headers: Headers, operation: Operation, caller: Caller) -> Iterator[asyncio.Event]:
-        listener = Listener(headers, operation, caller)
+    def of(self, judge: Judge, operation: Operation, caller: Caller) -> Iterator[asyncio.Event]:
+        listener = Listener(judge, operation, caller)
         self._listeners.add(listener)
         if self._judging is None or self._judging.done():
             self._judging = asyncio.get_running_loop().create_task(self._judge_again())
@@ -59,7 +58,7 @@ class Standing:
 
     async def _may_stay(self, listener: Listener) -> bool:
         try:
-            caller = await self._judge(listener.headers)
+            caller = await listener.judge()
             authorise(listener.operation, caller.principal)
         except BeliefdError:
             return False

@@ -1,8 +1,8 @@
 """The operations over HTTP: a request becomes a call, and what comes of it an answer."""
 
 import time
-from collections.abc import Callable
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from functools import partial
 from typing import Final, NoReturn
 
@@ -19,7 +19,7 @@ from beliefd.http.leaving import unless_gone, unless_over
 from beliefd.http.metrics import Metrics
 from beliefd.http.replies import KNOWN, TAKEN, Answered, RawHeaders, Reply, Stream
 from beliefd.http.routing import Raw, Routes, decoded, parse_query
-from beliefd.http.standing import Standing
+from beliefd.http.standing import Judge, Standing
 from beliefd.kernel.errors import BeliefdError, Code
 from beliefd.kernel.values import Principal
 from beliefd.protocol.approvals import WAIT
@@ -57,7 +57,7 @@ class Surface:
         self.authenticator = Authenticator(runtime.directory, runtime.sign_in)
         self.metrics = Metrics()
         self.routes = Routes(OPERATIONS)
-        self._standing = Standing(self.authenticator.refresh, self._caller)
+        self._standing = Standing(self.authenticator.refresh)
 
     async def answer(self, scope: Scope, receive: Receive, send: Send) -> bool:
         """Answer the request if its path is in the table; False if it is not."""
@@ -85,6 +85,34 @@ class Surface:
     def count_request(self, principal: Principal) -> None:
         self.metrics.rates.count(principal.id, self.in_force.policy.bounds.requests_per_second)
 
+    @contextmanager
+    def request_of(self, scope: Scope, principal: Principal) -> Iterator[Callable[[int], None]]:
+        """A request for a page: it counts, and has a place until it is answered.
+
+        What comes is called with the number of bytes that the request holds, and refuses too many.
+        """
+        scope.get(KNOWN, _nobody_asks)()
+        self.count_request(principal)
+        holding = Holding(self.metrics.in_flight)
+        holding.belongs_to(principal.id, self.in_force.policy.bounds.bytes_in_flight)
+        with self.metrics.requests.of(principal.id), asking(principal.id):
+            try:
+                yield holding.up_to
+            finally:
+                holding.release()
+
+    async def feed(
+        self, scope: Scope, operation: Operation, call: Call, judge: Judge, under_way: ExitStack
+    ) -> Stream:
+        """An answer that lasts, to somebody whom no header names: `judge` says whether it is still them."""
+        scope.get(KNOWN, _nobody_asks)()
+        self.count_request(call.principal)
+        under_way.enter_context(self.metrics.streams.of(call.principal.id))
+        chunks = stream(self.runtime.handlers, operation, call)
+        caller = Caller(call.principal, call.rights)
+        over = under_way.enter_context(self._standing.of(judge, operation, caller))
+        return await Stream.start(chunks, operation.media, stream_headers(operation), over)
+
     async def _answer(self, operation: Operation, values: Raw, incoming: Incoming) -> Answered:
         headers = read_headers(incoming.scope["headers"])
         caller = await self._caller(headers)
@@ -101,11 +129,15 @@ class Surface:
         call = await self._call(caller, headers, operation, values, incoming)
         if operation.stream:
             chunks = stream(self.runtime.handlers, operation, call)
-            over = under_way.enter_context(self._standing.of(headers, operation, caller))
+            over = under_way.enter_context(
+                self._standing.of(partial(self._caller, headers), operation, caller)
+            )
             return await Stream.start(chunks, operation.media, stream_headers(operation), over)
         work = perform(self.runtime.handlers, operation, call)
         if WAIT in operation.query and not operation.writes:
-            over = under_way.enter_context(self._standing.of(headers, operation, caller))
+            over = under_way.enter_context(
+                self._standing.of(partial(self._caller, headers), operation, caller)
+            )
             work = unless_over(work, over, partial(self._refuse, operation, headers))
         # What may have been written is carried out to its end, whoever has left.
         answer = await (work if operation.writes else unless_gone(work, incoming.receive))

@@ -17,6 +17,8 @@ from beliefd.cli.target import prepare_data, store_name, store_options
 if TYPE_CHECKING:
     import uvicorn
 
+FOR_TRYING_OUT = "for trying out: whoever runs programs as you can use it too"
+
 
 @click.command()
 @option("--port", type=click.IntRange(0, 65535), default=8642, show_default=True, help="0 takes any.")
@@ -103,7 +105,10 @@ def serve(  # noqa: PLR0913, PLR0917 - one argument per option
             server.tune_interpreter()
             url = server.url_of(listener, host)
             click.echo(f"beliefd is listening on {url}")
-            click.echo(f"look and decide at {url}{sign_in_path(None)}", err=True)
+            path = sign_in_path(None)
+            # Where no token is needed, there is nothing that a program of the same user lacks.
+            open_to = "" if path == "/" else f" ({FOR_TRYING_OUT})"
+            click.echo(f"look and decide at {url}{path}{open_to}", err=True)
 
         with asyncio.Runner(loop_factory=server.loop_factory()) as runner:
             runner.run(server.run_server(listener, host, store_name(data, store), settings, started))

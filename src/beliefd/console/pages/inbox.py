@@ -1,17 +1,21 @@
-"""What waits for a person: the list, one item with all it takes to decide, and the decision."""
+"""What waits for people: the list, the riskiest first."""
 
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Final, get_args
+from urllib.parse import urlencode
 
-import msgspec
-from msgspec import UNSET
+from msgspec import Struct
 
 from beliefd.console.app import Seen, Visitor
-from beliefd.console.rendering import risk
-from beliefd.kernel.errors import BeliefdError, Code
-from beliefd.kernel.policy import HUMAN_ALWAYS
+from beliefd.console.rendering import headline, risk
+from beliefd.kernel.approvals.state import ApprovalStatus
 from beliefd.protocol.approvals import ApprovalCard, Inbox
+from beliefd.protocol.beliefs import BrokenLedger
 
+ASKED: Final = 500
+MOST: Final = 2_000
+"""So many items are looked at before they are sorted; the page says if there are more."""
+PAGES: Final = 40
 LISTED: Final = 200
 KINDS: Final = {
     "bundle": "claims",
@@ -21,106 +25,102 @@ KINDS: Final = {
     "intent": "change of status",
     "definition": "tool definition",
 }
-LATE: Final = frozenset({Code.CONFLICT, Code.SESSION_TERMINATED})
 
 
 def kind_of(card: ApprovalCard) -> str:
     return KINDS[str(card.subject.__struct_config__.tag)]
 
 
-FILTERS: Final[dict[str, Callable[[ApprovalCard], str]]] = {
-    "tier": lambda card: card.tier,
-    "agent": lambda card: card.proposer,
-    "session": lambda card: card.session_id,
-    "kind": kind_of,
+class Row(Struct, frozen=True):
+    """An item as it is listed: of very many, no more than this is held at once."""
+
+    approval_id: str
+    session: str
+    title: str
+    tier: str
+    kind: str
+    agent: str
+    on_approval: str
+    opened_at: str
+    expires_at: str
+    overdue: bool
+
+
+FILTERS: Final[dict[str, Callable[[Row], str]]] = {
+    "tier": lambda row: row.tier,
+    "agent": lambda row: row.agent,
+    "session": lambda row: row.session,
+    "kind": lambda row: row.kind,
 }
 """By what the list can be narrowed down; each is part of its address."""
 
 
+class Found(Struct):
+    """All that waits, or as much of it as is looked at."""
+
+    rows: list[Row]
+    broken: dict[str, BrokenLedger]
+    more: bool = True
+
+
 async def waiting(visitor: Visitor) -> Seen:
-    """The riskiest first, then the oldest."""
-    status, space = visitor.query.get("status", "pending"), visitor.query.get("space")
-    found: Inbox = await visitor.asker.ask(
-        "list_approvals", query={"limit": LISTED, "status": status, "space": space}
-    )
+    """The riskiest first, then the oldest. INVARIANT: nothing is sorted or left out before all is read."""
+    status, space = visitor.query.get("status", "pending"), visitor.query.get("space", "")
+    found = await _all(visitor, status, space)
     wanted = {name: visitor.query[name] for name in FILTERS if visitor.query.get(name)}
-    cards = [
-        card
-        for card in found.approvals
-        if all(FILTERS[name](card) == value for name, value in wanted.items())
-    ]
-    cards.sort(key=lambda card: (-risk(card.tier), card.opened_at))
-    choices = {name: sorted({told(card) for card in found.approvals}) for name, told in FILTERS.items()}
+    rows = [row for row in found.rows if all(FILTERS[name](row) == value for name, value in wanted.items())]
+    rows.sort(key=lambda row: (-risk(row.tier), row.opened_at))
+    first = min(_number(visitor.query.get("from", "0")), len(rows))
     values = {
-        "cards": cards,
-        "broken": found.broken,
-        "more": found.next is not None,
-        "choices": choices,
+        "rows": rows[first : first + LISTED],
+        "count": len(rows),
+        "following": _following(visitor.query, first + LISTED) if first + LISTED < len(rows) else "",
+        "broken": list(found.broken.values()),
+        "more": found.more,
+        "most": len(found.rows),
+        "choices": {name: sorted({told(row) for row in found.rows}) for name, told in FILTERS.items()},
         "wanted": wanted,
         "status": status,
-        "space": space or "",
-        "kind_of": kind_of,
+        "statuses": get_args(ApprovalStatus),
+        "space": space,
     }
     return Seen("inbox.html", values)
 
 
-async def card(visitor: Visitor) -> Seen:
-    return _card(await _asked(visitor), "")
-
-
-async def _asked(visitor: Visitor) -> ApprovalCard:
-    found: ApprovalCard = await visitor.asker.ask("show_approval", visitor.path)
+async def _all(visitor: Visitor, status: str, space: str) -> Found:
+    found = Found([], {})
+    cursor: str | None = None
+    for _ in range(PAGES):
+        asked = {"limit": min(ASKED, MOST - len(found.rows)), "status": status, "space": space}
+        one: Inbox = await visitor.asker.ask("list_approvals", query={**asked, "cursor": cursor})
+        found.rows += map(_row, one.approvals)
+        found.broken |= {broken.session_id: broken for broken in one.broken}
+        cursor = one.next
+        if cursor is None or len(found.rows) >= MOST:
+            break
+    found.more = cursor is not None
     return found
 
 
-def _card(found: ApprovalCard, problem: str, status: int = 200) -> Seen:
-    candidate = getattr(found.subject, "candidate", None)
-    told = getattr(candidate, "rationale", UNSET)
-    values = {
-        "card": found,
-        "kind": kind_of(found),
-        "candidate": candidate,
-        "rationale": "" if told is UNSET else told,
-        "retype": retyped(found),
-        "problem": problem,
-    }
-    return Seen("card.html", values, status)
+def _row(card: ApprovalCard) -> Row:
+    kind = kind_of(card)
+    return Row(
+        approval_id=card.approval_id,
+        session=card.session_id,
+        title=headline(card.title or kind),
+        tier=card.tier,
+        kind=kind,
+        agent=card.proposer,
+        on_approval=headline(card.on_approval),
+        opened_at=card.opened_at,
+        expires_at=card.expires_at,
+        overdue=card.overdue,
+    )
 
 
-def retyped(found: ApprovalCard) -> str:
-    """What has to be typed to approve it: nothing, unless it cannot be undone."""
-    return found.tier if found.tier in HUMAN_ALWAYS else ""
+def _following(query: dict[str, str], first: int) -> str:
+    return f"/inbox?{urlencode({**query, 'from': first})}"
 
 
-async def decide(visitor: Visitor) -> Seen:
-    """INVARIANT: what is decided is what the page showed: its hash comes with the form."""
-    form = visitor.form
-    found = await _asked(visitor)
-    approves = form.get("decision") != "REJECTED"
-    if approves and (wanted := retyped(found)) and form.get("typed", "").strip() != wanted:
-        return _card(found, f"To approve this, type {wanted} into the field beside the button.", 400)
-    try:
-        await visitor.asker.ask("decide_approval", visitor.path, body=_decision(found, form))
-    except BeliefdError as error:
-        if error.code not in LATE:
-            raise
-        now = await _asked(visitor)
-        moved = "" if now.status == "pending" else f" It is {now.status} by now."
-        return _card(now, f"Nothing was decided: {error.message}.{moved}", 409)
-    return Seen(location="/inbox" if form.get("onwards") else f"/inbox/{found.approval_id}")
-
-
-def _decision(found: ApprovalCard, form: dict[str, str]) -> dict[str, Any]:
-    said: dict[str, Any] = {
-        "decision": form.get("decision", ""),
-        "content_hash": form.get("content_hash", ""),
-        "reason": form.get("reason", ""),
-    }
-    if said["decision"] == "MODIFIED" and found.claims:
-        claims = [msgspec.to_builtins(claim) for claim in found.claims]
-        for at, claim in enumerate(claims):
-            claim["statement"] = form.get(f"statement.{at}", claim["statement"])
-        said["claims"] = claims
-    if form.get("to_status"):
-        said["to_status"] = form["to_status"]
-    return said
+def _number(text: str) -> int:
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 6 else 0

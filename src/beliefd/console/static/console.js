@@ -40,10 +40,13 @@ if (main) {
     const answer = await fetch(location.href, { headers: { accept: "text/html" } });
     if (!answer.ok) return;
     const fresh = new DOMParser().parseFromString(await answer.text(), "text/html");
+    const held = document.activeElement?.getAttribute("href");
     main.replaceChildren(...(fresh.querySelector("main")?.childNodes ?? []));
     document.title = fresh.title;
     current = Math.min(current, rows().length - 1);
     rows()[current]?.classList.add("current");
+    // Who was at a row stays there.
+    if (held) main.querySelector(`a[href="${CSS.escape(held)}"]`)?.focus();
   };
   const later = () => { waiting ||= setTimeout(again, 300); };
   const feed = new EventSource(main.dataset.live);

@@ -1,0 +1,118 @@
+"""What an item is about, field by field: nothing of it is left to a list that somebody would have to keep."""
+
+from collections.abc import Iterator
+from difflib import unified_diff
+from typing import Any, Final
+
+from msgspec import UNSET, Struct, to_builtins
+
+from beliefd.console.rendering import written_out
+from beliefd.kernel.approvals.state import CONTENT, DefinitionSubject
+from beliefd.kernel.catalogues.state import OfferedTool
+from beliefd.kernel.claims.bundle import Claim
+from beliefd.kernel.claims.tiers import RaisedTier, tiers_of
+from beliefd.protocol.approvals import ApprovalCard
+
+BUNDLE: Final = "bundle"
+COMPARED: Final = 400
+"""Lines. What is longer is shown before and after, and not line by line."""
+
+
+class Field(Struct, frozen=True):
+    """One member of what is decided, as text or as data."""
+
+    name: str
+    value: Any
+
+    @property
+    def is_text(self) -> bool:
+        return isinstance(self.value, str)
+
+
+class Compared(Struct, frozen=True):
+    """A member of a tool's definition: as it was, as it is, and the lines that differ."""
+
+    name: str
+    was: Field | None
+    now: Field | None
+    changed: bool
+    lines: list[str]
+
+
+class ShownClaim(Struct, frozen=True):
+    """A claim with the tier that counts, and why that is not the one that its agent declares."""
+
+    claim: Claim
+    tier: str
+    raised: RaisedTier | None
+    fields: list[Field]
+
+
+HEADED: Final = ("statement", "claim_type", "risk_tier", "id", "if_wrong_cost")
+"""Members of a claim that have a place of their own on the page."""
+
+
+def fields_of(value: object) -> list[Field]:
+    """Every member that says something."""
+    if not isinstance(value, Struct):
+        return []
+    members = ((name, getattr(value, name)) for name in value.__struct_fields__)
+    return [Field(name.replace("_", " "), one) for name, one in members if _says(one)]
+
+
+def _says(value: object) -> bool:
+    return value is not UNSET and value is not None and value not in ("", (), [], {})
+
+
+def contents(card: ApprovalCard) -> list[Field]:
+    """All of what waits but claims and definitions, which are shown in their own way."""
+    return list(_members(card.subject))
+
+
+def _members(subject: Struct) -> Iterator[Field]:
+    for name in subject.__struct_fields__:
+        value = getattr(subject, name)
+        if name not in CONTENT:
+            yield from [Field(name.replace("_", " "), value)] if _says(value) else []
+        elif name != BUNDLE and not isinstance(value, OfferedTool):
+            yield from fields_of(value)
+
+
+def claims_of(card: ApprovalCard) -> list[ShownClaim]:
+    bundle = getattr(card.subject, BUNDLE, None)
+    if bundle is None:
+        return []
+    tiers = tiers_of(bundle, tuple(card.raised))
+    raised = {one.claim_id: one for one in card.raised}
+    shown = zip(bundle.claims, tiers.by_claim.items(), strict=True)
+    return [ShownClaim(claim, tier.name, raised.get(name), _rest(claim)) for claim, (name, tier) in shown]
+
+
+def _rest(claim: Claim) -> list[Field]:
+    told = [name.replace("_", " ") for name in HEADED]
+    return [one for one in fields_of(claim) if one.name not in told]
+
+
+def compared(card: ApprovalCard) -> list[Compared]:
+    """A tool's definition against the one that is pinned; what changed comes first."""
+    subject = card.subject
+    if not isinstance(subject, DefinitionSubject) or subject.definition is None:
+        return []
+    was = {one.name: one for one in fields_of(subject.was)}
+    now = {one.name: one for one in fields_of(subject.definition)}
+    rows = [_compared(name, was.get(name), now.get(name)) for name in dict.fromkeys([*now, *was])]
+    return sorted(rows, key=lambda row: not row.changed)
+
+
+def _compared(name: str, was: Field | None, now: Field | None) -> Compared:
+    changed = was != now
+    lines = _lines(was), _lines(now)
+    short = max(map(len, lines)) <= COMPARED
+    differ = list(unified_diff(*lines, lineterm="", n=2))[2:] if changed and was and now and short else []
+    return Compared(name, was, now, changed, differ)
+
+
+def _lines(field: Field | None) -> list[str]:
+    if field is None:
+        return []
+    return field.value.split("\n") if field.is_text else written_out(to_builtins(field.value)).split("\n")
