@@ -637,10 +637,13 @@ const FOLDS = {
     session.interruption = delta.get("interruption");
     session.wakes = delta.get("wakes");
     session.excited = delta.get("excited");
-    session.episode = null;
+    if (!delta.get("carries")) session.episode = null;
   },
   signal_noted: (session, delta) => (session.excited = delta.get("excited")),
-  resumed: (session) => (session.interruption = session.episode = null),
+  resumed: (session, delta) => {
+    session.interruption = null;
+    if (!delta.get("carries")) session.episode = null;
+  },
   call_started: (session, delta) => startCall(session, delta.get("call")),
   call_stopped(session, delta) {
     stopCall(session, delta.get("call"));

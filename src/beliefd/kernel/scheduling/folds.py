@@ -26,7 +26,7 @@ def interrupted(session: Session, event: Interrupted) -> Session:
         interruption=event.interruption,
         wakes=event.wakes,
         excited=event.excited,
-        episode=None,
+        episode=session.scheduling.episode if event.carries is True else None,
     )
     return replace(session, scheduling=held)
 
@@ -35,8 +35,9 @@ def signal_noted(session: Session, event: SignalNoted) -> Session:
     return replace(session, scheduling=replace(session.scheduling, excited=event.excited))
 
 
-def resumed(session: Session, _: Resumed) -> Session:
-    held = replace(session.scheduling, interruption=None, episode=None)
+def resumed(session: Session, event: Resumed) -> Session:
+    episode = session.scheduling.episode if event.carries is True else None
+    held = replace(session.scheduling, interruption=None, episode=episode)
     return replace(session, scheduling=held)
 
 

@@ -5,7 +5,7 @@ INVARIANT: a program can make a session do less, and never more than a person or
 
 from typing import Final
 
-from msgspec import UNSET
+from msgspec import UNSET, UnsetType
 from msgspec.structs import replace
 
 from beliefd.kernel.errors import Code
@@ -135,7 +135,15 @@ def _interrupted(
         ),
         cancelled=tuple(one.call_id for one in running if cancels and not one.is_run_by_caller),
         elsewhere=tuple(one.call_id for one in running if one.is_run_by_caller),
+        carries=_carries(session, facts),
     )
+
+
+def _carries(session: Session, facts: Facts) -> bool | UnsetType:
+    """INVARIANT: no program gets a new episode by interrupting and resuming; that is for people and rests."""
+    if facts.principal.role in PEOPLE or session.scheduling.episode is None:
+        return UNSET
+    return facts.policy.arbitration.strict or UNSET
 
 
 def _ends(call: ToolCall, cancels: bool) -> bool:
@@ -151,7 +159,7 @@ def resume(session: Session, _: Resume, facts: Facts) -> Resumed | Refused:
     if only_people_resume(held) and facts.principal.role not in PEOPLE:
         text = f"only people can resume what {held.by} interrupted ({held.kind})"
         return refused(Code.FORBIDDEN, text, "$")
-    return Resumed(ended=held)
+    return Resumed(ended=held, carries=_carries(session, facts))
 
 
 RULES: Final[Rules] = {SetMode: set_mode, Interrupt: interrupt, Resume: resume}

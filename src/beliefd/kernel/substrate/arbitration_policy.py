@@ -14,6 +14,8 @@ enough, the text fits neither the pattern nor its opposite. All other patterns t
 """
 EARLIER_STEPS: Final = None
 """What ledgers were decided with before: as many as the engine allows, a million."""
+MEANING: Final = 2
+"""The newest version of what values, budgets of derived facts and episodes mean."""
 
 
 class ArbitrationPolicy(Value, frozen=True):
@@ -22,15 +24,25 @@ class ArbitrationPolicy(Value, frozen=True):
     `constraints` is the newest version that is read: under 1, those of version 2 are malformed, and deny.
     With `reasons: effect`, the reason code of what a person is asked about is `ASK`, of what is put off
     `DEFER`; with `failure` it is that of the first reason.
+
+    `meaning` is the version of what else is read. From 2 on, a path that can be read in two ways is refused,
+    times are read as RFC 3339 writes them, what rules copy leaves room for what they say outright, and what a
+    program interrupts and resumes is one episode.
     """
 
     constraints: Annotated[int, msgspec.Meta(ge=1, le=VERSION)] = VERSION
     reasons: Literal["effect", "failure"] = "effect"
+    meaning: Annotated[int, msgspec.Meta(ge=1, le=MEANING)] = MEANING
 
     @property
     def steps(self) -> int | None:
         """How often a pattern inside a schema may try again."""
         return EARLIER_STEPS if self.constraints == 1 else STEPS
+
+    @property
+    def strict(self) -> bool:
+        """Is all read by the newest meaning?"""
+        return self.meaning > 1
 
     @property
     def by_effect(self) -> bool:

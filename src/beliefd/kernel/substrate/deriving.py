@@ -14,12 +14,13 @@ from rpds import HashTrieMap
 
 from beliefd.kernel.canonical import canonical
 from beliefd.kernel.parts import Growing
-from beliefd.kernel.substrate.constraints import Reason
+from beliefd.kernel.substrate.arbitration_policy import ArbitrationPolicy
+from beliefd.kernel.substrate.constraints import NEWEST, Reason
 from beliefd.kernel.substrate.derived import DerivedFact, Source
 from beliefd.kernel.substrate.operators import SchemaCheck
 from beliefd.kernel.substrate.paths import ABSENT, keys_of, same
 from beliefd.kernel.substrate.policy_keys import is_of_policy
-from beliefd.kernel.substrate.predicates import Misfit
+from beliefd.kernel.substrate.predicates import Misfit, read_through
 from beliefd.kernel.substrate.rule_graph import MAX_STRATA, Order, Unit, in_order
 from beliefd.kernel.substrate.rule_reading import (
     MAX_BYTES,
@@ -71,12 +72,27 @@ def weight(key: str, value: Any) -> int:
 class RuleSet:
     """The rules of one policy, ready to be applied. `known` are the schemas that they may name."""
 
-    __slots__ = ("by_key", "fits", "order", "parents", "problems", "reads_policy", "rules", "touched_by")
+    __slots__ = (
+        "by_key",
+        "deep",
+        "fits",
+        "order",
+        "parents",
+        "problems",
+        "reads_policy",
+        "rules",
+        "strict",
+        "touched_by",
+    )
 
     def __init__(
-        self, raw: Mapping[str, Any], fits: SchemaCheck, known: Container[str] | None = None
+        self,
+        raw: Mapping[str, Any],
+        fits: SchemaCheck,
+        known: Container[str] | None = None,
+        arbitration: ArbitrationPolicy = NEWEST,
     ) -> None:
-        self.fits = fits
+        self.fits, self.strict = fits, arbitration.strict
         self.rules = [read_rule(key, raw[key], known) for key in sorted(raw)[: MAX_RULES + 1]]
         self.by_key: dict[str, list[Clause]] = {}
         for clause in (one for rule in self.rules for one in rule.clauses):
@@ -92,6 +108,8 @@ class RuleSet:
             for path in {path for one in unit.clauses for path in one.paths}:
                 for key in keys_of(path):
                     self.touched_by.setdefault(key, set()).add(number)
+        read = (path for some in self.by_key.values() for one in some for path in one.paths)
+        self.deep = read_through(read) if self.strict else {}
         self.reads_policy = any(map(is_of_policy, self.touched_by))
         self.parents = _parents(self.by_key)
 

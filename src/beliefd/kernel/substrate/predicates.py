@@ -10,13 +10,14 @@ from msgspec import Struct
 
 from beliefd.kernel.substrate.arbitration_policy import STEPS, VERSION
 from beliefd.kernel.substrate.operators import TABLE, SchemaCheck
-from beliefd.kernel.substrate.paths import ABSENT, look_up
+from beliefd.kernel.substrate.paths import ABSENT, keys_of, look_up
 from beliefd.kernel.substrate.schemas import BadPattern, BadSchema
 
 MAX_DEPTH: Final = 32
 MAX_NODES: Final = 1_000
 CALL: Final = "call"
 """The key under which the kernel writes down the call itself before rules run."""
+ARGUMENTS: Final = f"{CALL}.args."
 CALL_FACTS: Final = "fact.call"
 """The key under which it writes down where the values of the call came from."""
 
@@ -140,6 +141,29 @@ def schemas_named(predicate: Predicate) -> frozenset[str]:
 def reads_call(predicate: Predicate) -> bool:
     """Does it depend on the call, or on the time, as well as on the state?"""
     return any(is_of_call(path) for path in paths_read(predicate))
+
+
+def ambiguous_paths(paths: Iterable[str]) -> tuple[str, ...]:
+    """Those that what others write can make ambiguous: two steps or more below a namespace or the arguments.
+
+    All else that stands under `call` and `fact.call` is written by the kernel, under names without dots.
+    """
+    found = []
+    for path in sorted(paths):
+        own = path.startswith(ARGUMENTS) or not is_of_call(path)
+        rest = path.removeprefix(ARGUMENTS) if path.startswith(ARGUMENTS) else path.partition(".")[2]
+        if own and "." in rest:
+            found.append(path)
+    return tuple(found)
+
+
+def read_through(paths: Iterable[str]) -> dict[str, list[str]]:
+    """By key, the paths that can lead through it and must not be ambiguous."""
+    found: dict[str, list[str]] = {}
+    for path in ambiguous_paths(set(paths)):
+        for key in keys_of(path):
+            found.setdefault(key, []).append(path)
+    return found
 
 
 def is_of_call(path: str) -> bool:
