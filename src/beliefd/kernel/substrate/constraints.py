@@ -192,7 +192,8 @@ def read_constraint(
             raise Malformed("`reason` is not text", "reason")
         when = None
         if raw.get("when") is not None:
-            when = condition(parse(raw["when"], version=version, steps=rules.steps), known)
+            read = parse(raw["when"], version=version, steps=rules.steps, widely=rules.strict)
+            when = condition(read, known)
             if version > 1 and key.startswith(INVARIANTS):
                 _refuse_call(when)
         deep = ambiguous_paths(paths_read(when)) if when is not None and rules.strict else ()

@@ -93,7 +93,9 @@ class RuleSet:
         arbitration: ArbitrationPolicy = NEWEST,
     ) -> None:
         self.fits, self.strict = fits, arbitration.strict
-        self.rules = [read_rule(key, raw[key], known) for key in sorted(raw)[: MAX_RULES + 1]]
+        self.rules = [
+            read_rule(key, raw[key], known, strict=self.strict) for key in sorted(raw)[: MAX_RULES + 1]
+        ]
         self.by_key: dict[str, list[Clause]] = {}
         for clause in (one for rule in self.rules for one in rule.clauses):
             self.by_key.setdefault(clause.key, []).append(clause)

@@ -69,12 +69,21 @@ class _Reading(Struct):
 
     version: int
     steps: int | None
+    widely: bool = True
     count: int = 0
 
 
-def parse(raw: Any, path: str = "when", version: int = VERSION, steps: int | None = STEPS) -> Predicate:
-    """`steps` is how often a pattern inside a schema may try again (`schemas.STEPS`)."""
-    return _parse(raw, path, 0, _Reading(version, steps))
+def parse(
+    raw: Any,
+    path: str = "when",
+    version: int = VERSION,
+    steps: int | None = STEPS,
+    *,
+    widely: bool = True,
+) -> Predicate:
+    """`steps` is how often a pattern inside a schema may try again (`schemas.STEPS`); `widely`: times in
+    values are read in every way that they may be written."""
+    return _parse(raw, path, 0, _Reading(version, steps, widely))
 
 
 def _parse(raw: Any, path: str, depth: int, reading: _Reading) -> Predicate:
@@ -101,11 +110,12 @@ def _arguments(op: str, args: tuple[Any, ...], path: str, reading: _Reading) -> 
     if not known.accepts(args):
         raise Malformed(f"`{path}`: {op} takes {known.takes}", f"{path}.args")
     try:
-        return known.prepared(args, reading.steps)
+        prepared = known.prepared(args, reading.steps)
     except BadSchema as error:
         raise Malformed(f"`{path}`: not a schema: {error}", f"{path}.args[1]") from None
     except BadPattern as error:
         raise Malformed(f"`{path}`: not a pattern: {error}", f"{path}.args[1]") from None
+    return known.widely(prepared) if reading.widely else prepared
 
 
 def holds(predicate: Predicate, state: Mapping[str, Any], fits: SchemaCheck) -> bool:

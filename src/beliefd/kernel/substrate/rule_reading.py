@@ -113,15 +113,15 @@ class Rule(Struct, frozen=True):
     misfit: Misfit | None = None
 
 
-def read_rule(key: str, raw: Any, known: Container[str] | None = None) -> Rule:
+def read_rule(key: str, raw: Any, known: Container[str] | None = None, *, strict: bool = True) -> Rule:
     """INVARIANT: never raises; `known` are the schemas that may be named."""
     try:
-        return Rule(key, tuple(_clauses(key, raw, known)))
+        return Rule(key, tuple(_clauses(key, raw, known, strict)))
     except Malformed as error:
         return Rule(key, malformed=str(error), misfit=error.misfit)
 
 
-def _clauses(key: str, raw: Any, known: Container[str] | None) -> Iterator[Clause]:
+def _clauses(key: str, raw: Any, known: Container[str] | None, strict: bool) -> Iterator[Clause]:
     if not isinstance(raw, dict):
         raise Malformed("it is not an object")
     if unknown := sorted(str(name) for name in raw if name not in FIELDS):
@@ -129,7 +129,7 @@ def _clauses(key: str, raw: Any, known: Container[str] | None) -> Iterator[Claus
         raise Malformed(f"`{unknown[0]}` is not a field of a rule", unknown[0], unknown[0], left)
     if raw.get("v") != 1 or isinstance(raw.get("v"), bool):
         raise Malformed("`v` is not 1", "v", raw.get("v"), ["1"])
-    when = None if raw.get("when") is None else condition(parse(raw["when"]), known)
+    when = None if raw.get("when") is None else condition(parse(raw["when"], widely=strict), known)
     if when is not None and reads_call(when):
         raise Malformed("a rule reads the state, and `when` is about a call or the time", "when")
     derive = raw.get("derive")
