@@ -31,6 +31,7 @@ from beliefd.kernel.substrate.rule_reading import (
     TooLarge,
     read_rule,
 )
+from beliefd.kernel.substrate.rule_room import Room
 
 MAX_RULES: Final = 1_000
 
@@ -80,6 +81,7 @@ class RuleSet:
         "parents",
         "problems",
         "reads_policy",
+        "room",
         "rules",
         "strict",
         "touched_by",
@@ -114,6 +116,7 @@ class RuleSet:
         self.deep = read_through(read) if self.strict else {}
         self.reads_policy = any(map(is_of_policy, self.touched_by))
         self.parents = _parents(self.by_key)
+        self.room = Room(self.order, self.by_key) if self.strict else None
 
     @property
     def problem(self) -> Reason | None:
@@ -142,6 +145,9 @@ class RuleSet:
     ) -> Settled:
         """What is derived in `values`, which differs in the changed keys from what `held` was derived in."""
         done = Settled(size, {}, [])
+        changed = tuple(changed)
+        if self.room is not None:
+            self.room.check(values, changed)
         waiting = list({number for key in changed for number in self.touched_by.get(key, ())})
         return self._work(values, held, waiting, done)
 
@@ -175,9 +181,17 @@ class RuleSet:
                 seen.add(one)
                 heappush(waiting, one)
         if done.size > MAX_BYTES:
-            key, fact = max(done.set.items(), key=lambda item: weight(item[0], item[1].value))
-            raise TooLarge(fact.rule, key)
+            raise self._largest(values, held, done)
         return done
+
+    def _largest(self, values: "HashTrieMap[str, Any]", held: Growing[Source], done: Settled) -> TooLarge:
+        """Of all that is derived, what takes up most; before, of what is new."""
+        facts = {key: (fact.value, fact.rule) for key, fact in done.set.items()}
+        for key in sorted(held) if self.strict else ():
+            if key in values:
+                facts.setdefault(key, (values[key], held[key].rule))
+        key = max(facts, key=lambda key: weight(key, facts[key][0]))
+        return TooLarge(facts[key][1], key)
 
     def _redo(
         self, unit: Unit, values: "HashTrieMap[str, Any]", held: Growing[Source], done: Settled
@@ -287,6 +301,10 @@ def _answered(value: Any, paths: list[tuple[str, str]]) -> str | None:
 
 
 def too_large(error: TooLarge) -> Reason:
+    if error.path:
+        most = f"take up {error.room} bytes and be nested {error.nested} deep at most"
+        text = f"`{error.rule}` copies `{error.path}`, and what stands there may {most}"
+        return Reason(code="DERIVED_TOO_LARGE", text=text, keys=(error.path,), remedy="a smaller value there")
     text = (
         f"`{error.rule}` derives `{error.key}`, and all that is derived may take up {MAX_BYTES} bytes"
         f" and be nested {MAX_NESTED} deep at most"
