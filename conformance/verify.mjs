@@ -643,7 +643,7 @@ const FOLDS = {
   interrupted(session, delta) {
     for (const call of delta.get("stopped")) stopCall(session, call);
     session.interruption = delta.get("interruption");
-    session.episode = null;
+    if (!delta.get("carries")) session.episode = null;
     const owner = delta.get("interruption").get("owner");
     if (owner !== undefined) return keepRaised(session, owner, delta.get("wakes"), delta.get("excited"));
     session.wakes = delta.get("wakes");
@@ -654,7 +654,10 @@ const FOLDS = {
     if (owner === undefined) session.excited = delta.get("excited");
     else keepRaised(session, owner, session.raised.get(owner)?.get("wakes") ?? [], delta.get("excited"));
   },
-  resumed: (session) => (session.interruption = session.episode = null),
+  resumed: (session, delta) => {
+    session.interruption = null;
+    if (!delta.get("carries")) session.episode = null;
+  },
   call_started: (session, delta) => startCall(session, delta.get("call")),
   call_stopped(session, delta) {
     stopCall(session, delta.get("call"));

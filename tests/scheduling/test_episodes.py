@@ -96,8 +96,48 @@ def test_the_first_proposal_of_an_episode_is_judged_however_long_it_is(build: Bu
     house.check(session)
 
 
-def test_an_interrupt_ends_an_episode_and_the_next_begins_with_nothing_used(build: Build) -> None:
+def test_a_program_that_interrupts_and_resumes_goes_on_in_the_same_episode(build: Build) -> None:
     house = build(policy=episodes(planning_depth=2))
+    session = house.session()
+    verdicts(house, session, 1)
+    house.agent.interrupt(session, "goal_conflict", "odd")
+    house.agent.resume(session, "it was not")
+    assert verdicts(house, session, 2) == ["ALLOWED", "INTERRUPTED"]
+    house.check(session)
+
+
+@pytest.mark.parametrize("first", ["agent", "ann"])
+def test_what_a_person_resumes_begins_with_nothing_used(build: Build, first: str) -> None:
+    house = build(policy=episodes(planning_depth=2))
+    session = house.session()
+    verdicts(house, session, 1)
+    getattr(house, first).interrupt(session, "goal_conflict", "odd")
+    house.ann.resume(session, "it was not")
+    assert verdicts(house, session, 3) == ["ALLOWED", "ALLOWED", "INTERRUPTED"]
+    house.check(session)
+
+
+def test_what_calls_use_while_a_program_has_interrupted_is_used_of_the_episode(build: Build) -> None:
+    house = build(policy=episodes(tokens=10))
+    session = house.session()
+    verdicts(house, session, 1)
+    used = house.state(session).scheduling.episode
+    house.agent.interrupt(session, "surprisal", "odd")
+    assert house.state(session).scheduling.episode == used
+    house.ann.interrupt(session, "user_intent", "stop")
+    assert house.state(session).scheduling.episode is None
+    house.check(session)
+
+
+def test_ledgers_from_before_begin_a_new_episode_with_every_resume(build: Build) -> None:
+    given = {"planning_depth": 2}
+    house = build(
+        policy=policy(
+            constraints={"constraint.all": ALLOW_ALL},
+            scheduling={"episode": given},
+            arbitration={"meaning": 1},
+        )
+    )
     session = house.session()
     verdicts(house, session, 1)
     house.agent.interrupt(session, "goal_conflict", "odd")

@@ -6,14 +6,16 @@ from typing import Any
 import msgspec
 import pytest
 from msgspec import UNSET
+from rpds import HashTrieMap
 
 from beliefd.kernel.adopted import Adopted
 from beliefd.kernel.policy import Policy
 from beliefd.kernel.substrate.derived import Source
+from beliefd.kernel.substrate.deriving import RuleSet
 from beliefd.kernel.substrate.events import Arbitrated
 from beliefd.kernel.substrate.explaining import Question, explain_call
 from beliefd.kernel.substrate.proposals import DeltaCandidate, Patch
-from beliefd.kernel.substrate.rule_reading import MAX_BYTES
+from beliefd.kernel.substrate.rule_reading import MAX_BYTES, TooLarge
 from beliefd.kernel.substrate.tools import ProposalFindings
 from beliefd.ledger.chain import policy_hash
 from beliefd.ledger.envelope import read
@@ -402,3 +404,53 @@ def test_node_recomputes_what_was_derived(tmp_path: Path) -> None:
     assert '"state_hash"' in exported.read_text()
     assert '"derived"' in exported.read_text()
     verifies_elsewhere(exported)
+
+
+NOTE = {"v": 1, "derive": {"fact.note": {"v": 1, "x": {"from": "goal.note.t"}}}}
+BOTH = {
+    "v": 1,
+    "when": when("eq", "fact.order.size", "large"),
+    "derive": {"fact.both": {"v": 1, "x": {"from": "goal.note.t"}, "id": {"from": "fact.order.id"}}},
+}
+
+
+@pytest.mark.parametrize(
+    "note", [NOTE, BOTH], ids=["a copy that is always made", "one that waits for a fact"]
+)
+@pytest.mark.parametrize("shape", ["long", "deep"])
+def test_nobody_keeps_out_what_another_writes_by_filling_up_what_is_derived(
+    note: dict[str, Any], shape: str
+) -> None:
+    def filling(much: int) -> dict[str, Any]:
+        value: Any = "x" * much if shape == "long" else 1
+        for _ in range(0 if shape == "long" else much):
+            value = [value]
+        return delta(goal__note={"v": 1, "t": value})
+
+    with ToolWorld(policy=ruled({"rule.note": note, "rule.large": LARGE})) as house:
+        session = house.session()
+        refused_at = MAX_BYTES if shape == "long" else 40
+        while (said := one(house.agent.propose(session, [filling(refused_at)]))).verdict != "allow":
+            assert said.reason_code == "DERIVED_TOO_LARGE"
+            assert said.reasons[0].keys == ("goal.note.t",)
+            refused_at -= MAX_BYTES // 9 if shape == "long" else 1
+        assert refused_at > 20
+        assert one(house.encoder.propose(session, [order(id="7" * 100)])).verdict == "allow"
+        assert "fact.large" in derived(house, session)
+        house.check(session)
+
+
+def test_what_is_too_large_names_the_largest_of_all_that_is_derived() -> None:
+    found = RuleSet(
+        {
+            "rule.a": {"v": 1, "derive": {"fact.a": {"v": 1, "n": {"from": "goal.a"}}}},
+            "rule.b": {"v": 1, "derive": {"fact.b": {"v": 1, "n": {"from": "goal.b"}}}},
+        },
+        lambda _, __: False,
+    )
+    large = {"v": 1, "n": {"v": 1, "t": "x" * (MAX_BYTES - 500)}}
+    values = HashTrieMap({"fact.a": large, "goal.a": large["n"], "goal.b": {"v": 1, "t": "x" * 1_000}})
+    held = HashTrieMap({"fact.a": Source("rule.a", ("goal.a",))})
+    with pytest.raises(TooLarge) as caught:
+        found.settle(values, held, MAX_BYTES - 400, ["goal.b"])
+    assert (caught.value.rule, caught.value.key) == ("rule.a", "fact.a")

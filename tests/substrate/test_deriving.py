@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 from rpds import HashTrieMap
 
 from beliefd.kernel.canonical import canonical
-from beliefd.kernel.substrate import deriving, rule_reading
+from beliefd.kernel.substrate import deriving, rule_reading, rule_room
+from beliefd.kernel.substrate.arbitration_policy import ArbitrationPolicy
 from beliefd.kernel.substrate.derived import Source
 from beliefd.kernel.substrate.deriving import MAX_RULES, RuleSet
 from beliefd.kernel.substrate.paths import ABSENT, look_up, same
@@ -293,7 +294,7 @@ def test_what_is_copied_many_times_is_weighed_before_it_is_copied(monkeypatch: p
         weighed.append(len(found := canonical(value)))
         return found
 
-    for module in (deriving, rule_reading):
+    for module in (deriving, rule_reading, rule_room):
         monkeypatch.setattr(module, "canonical", counted)
     copies = [{"from": "fact.a.n"} for _ in range(MAX_FACTS)]
     kept = Kept(rule_set({"rule.1": fact("fact.p", n=copies)}))
@@ -302,9 +303,20 @@ def test_what_is_copied_many_times_is_weighed_before_it_is_copied(monkeypatch: p
     assert sum(weighed) < 3 * MAX_BYTES
 
 
-def test_together_facts_may_not_be_too_large_either() -> None:
+def test_each_copied_value_has_its_part_whatever_the_others_take() -> None:
     raw = {f"rule.{n}": fact(f"fact.p{n}", n={"from": f"fact.a{n}.n"}) for n in range(3)}
-    kept = Kept(rule_set(raw))
+    kept = Kept(rule_set(raw | {"rule.said": fact("fact.said", n="y" * 60_000)}))
+    part = (MAX_BYTES - 60_000) // 3
+    with pytest.raises(TooLarge):
+        kept.change({"fact.a0": {"v": 1, "n": "x" * part}})
+    for n in range(3):
+        kept.change({f"fact.a{n}": {"v": 1, "n": "x" * (part - 100)}})
+    assert kept.size <= MAX_BYTES
+
+
+def test_together_facts_were_not_to_be_too_large_before() -> None:
+    raw = {f"rule.{n}": fact(f"fact.p{n}", n={"from": f"fact.a{n}.n"}) for n in range(3)}
+    kept = Kept(RuleSet(raw, lambda _, __: False, None, ArbitrationPolicy(meaning=1)))
     half = {"v": 1, "n": "x" * (MAX_BYTES // 2 - 100)}
     kept.change({"fact.a0": half})
     kept.change({"fact.a1": half})

@@ -136,6 +136,46 @@ def test_an_age_is_more_than_so_many_seconds_at_the_time_of_the_decision() -> No
     assert reads_call(predicate)
 
 
+WRITTEN = {
+    "2025-12-31T23:00:00.123456789Z": "2025-12-31T23:00:00.123456Z",
+    "2025-12-31t23:00:00z": "2025-12-31T23:00:00Z",
+    "2025-12-31 23:00:00Z": "2025-12-31T23:00:00Z",
+    "2025-12-31T23:00Z": "2025-12-31T23:00:00Z",
+    "2025-12-31T23:00:00,5+0100": "2025-12-31T23:00:00.5+01:00",
+    "2025-12-31T22:59:60Z": "2025-12-31T23:00:00Z",
+    "2025-12-30T24:00:00Z": "2025-12-31T00:00:00Z",
+    "9999-12-31T23:59:60Z": "9999-12-31T23:59:59.999999Z",
+    f"2025-12-31T23:00:00.{'9' * 900}Z": "2025-12-31T23:00:00.999999Z",
+}
+
+
+@pytest.mark.parametrize("text", WRITTEN)
+def test_a_time_is_one_however_it_is_written(text: str) -> None:
+    assert is_true("between", text, WRITTEN[text], WRITTEN[text])
+    assert is_true("age_over", text, 60) == text.startswith("2025")
+    before = parse(when("age_over", "fact.x.value", 60), widely=False)
+    assert not holds(before, state(text), trust), "as ledgers from before were decided"
+    assert not holds(parse(when("lt", "fact.x.value", NOW), widely=False), state(text), trust)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "2025-12-31T24:00:01Z",
+        "2025-12-31T23:00:61Z",
+        "2025-12-31T23:00:00",
+        "2025-12-31T23:00:00+24:00",
+        "2025-12-31T23:00:00Z\n",
+        "2025-12-31",
+        "20251231T230000Z",
+        "2025-13-31T23:00:00Z",
+    ],
+)
+def test_what_names_no_moment_is_no_time(text: str) -> None:
+    assert not is_true("age_over", text, 0)
+    assert not is_true("lt", text, NOW)
+
+
 @pytest.mark.parametrize("text", ["0001-01-01T00:00:00+23:59", "9999-12-31T23:59:59.999999-23:59"])
 def test_times_at_the_ends_of_the_calendar_are_compared(text: str) -> None:
     assert is_true("gt", text, NOW) == text.startswith("9999")

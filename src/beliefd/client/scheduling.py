@@ -48,5 +48,5 @@ class SchedulingCalls:
     def resume(
         self, session_id: str, reason: str, **conditions: Unpack[Conditions]
     ) -> Request[ScheduleAnswer]:
-        """Let an interrupted session go on, in a new episode."""
+        """Let an interrupted session go on; in a new episode, if a person says so."""
         return command(SchedulingRows.resume, {"session_id": session_id}, {"reason": reason}, **conditions)

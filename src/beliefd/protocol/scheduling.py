@@ -111,7 +111,7 @@ class SchedulingRows(Vocabulary):
         f"{SESSION}/resume",
         Resume,
         ScheduleAnswer,
-        "Let an interrupted session go on, in a new episode",
+        "Let an interrupted session go on; in a new episode, if a person says so",
         errors=(Code.FORBIDDEN,),
         right=Right.APPROVE,
         beside=True,

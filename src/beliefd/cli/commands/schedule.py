@@ -55,5 +55,5 @@ def interrupt(session_id: str, reason: str, kind: str, **given: Any) -> Question
 
 @asks(schedule, SESSION, WHY, CONDITIONS)
 def resume(session_id: str, reason: str, **conditions: Any) -> Question:
-    """Let an interrupted session go on, for a REASON, in a new episode."""
+    """Let an interrupted session go on, for a REASON; in a new episode, if a person says so."""
     return lambda calls: calls.resume(session_id, reason, **conditions)

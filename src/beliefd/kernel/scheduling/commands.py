@@ -39,7 +39,7 @@ class Interrupt(Value, frozen=True, tag_field="verb", tag="INTERRUPT"):
 
 
 class Resume(Value, frozen=True, tag_field="verb", tag="RESUME"):
-    """Let an interrupted session go on, in a new episode."""
+    """Let an interrupted session go on; in a new episode, if a person says so."""
 
     reason: Why
 

@@ -22,7 +22,8 @@ class Interrupted(EventBase, frozen=True, tag="interrupted"):
 
     `cancelled` run on the server and are asked to end, `elsewhere` are run by their callers, whom nobody can
     stop. `wakes` are the times of interrupts that count, this one included. They and `excited` are those of
-    the interruption's `owner`, if it has one. People have none: no limit holds for them.
+    the interruption's `owner`, if it has one. People have none: no limit holds for them. `carries`: a program
+    has said so, and the episode under way is not over by that.
     """
 
     interruption: Interruption
@@ -31,6 +32,7 @@ class Interrupted(EventBase, frozen=True, tag="interrupted"):
     stopped: tuple[ToolCall, ...] = ()
     cancelled: tuple[str, ...] = ()
     elsewhere: tuple[str, ...] = ()
+    carries: bool | UnsetType = UNSET
 
 
 class SignalNoted(EventBase, frozen=True, tag="signal_noted"):
@@ -45,9 +47,10 @@ class SignalNoted(EventBase, frozen=True, tag="signal_noted"):
 
 
 class Resumed(EventBase, frozen=True, tag="resumed"):
-    """The session goes on: `ended` is what had interrupted it."""
+    """The session goes on: `ended` is what had interrupted it. `carries`: in the episode that it was in."""
 
     ended: Interruption
+    carries: bool | UnsetType = UNSET
 
 
 SchedulingEvent = ModeSet | Interrupted | SignalNoted | Resumed

@@ -22,7 +22,8 @@ def mode_set(session: Session, event: ModeSet) -> Session:
 def interrupted(session: Session, event: Interrupted) -> Session:
     for call in event.stopped:
         session = with_stopped(session, call)
-    held = replace(session.scheduling, interruption=event.interruption, episode=None)
+    episode = session.scheduling.episode if event.carries is True else None
+    held = replace(session.scheduling, interruption=event.interruption, episode=episode)
     if event.interruption.owner is not UNSET:
         held = _raised(held, event.interruption.owner, Raised(wakes=event.wakes, excited=event.excited))
     else:
@@ -44,8 +45,9 @@ def _raised(held: Scheduling, owner: str, after: Raised) -> Scheduling:
     return replace(held, raised=others if after == Raised() else {**others, owner: after})
 
 
-def resumed(session: Session, _: Resumed) -> Session:
-    held = replace(session.scheduling, interruption=None, episode=None)
+def resumed(session: Session, event: Resumed) -> Session:
+    episode = session.scheduling.episode if event.carries is True else None
+    held = replace(session.scheduling, interruption=None, episode=episode)
     return replace(session, scheduling=held)
 
 

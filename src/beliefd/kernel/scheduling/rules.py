@@ -150,7 +150,15 @@ def _interrupted(session: Session, command: Interrupt, facts: Facts, raised: Rai
         ),
         cancelled=tuple(one.call_id for one in running if cancels and not one.is_run_by_caller),
         elsewhere=tuple(one.call_id for one in running if one.is_run_by_caller),
+        carries=_carries(session, facts),
     )
+
+
+def _carries(session: Session, facts: Facts) -> bool | UnsetType:
+    """INVARIANT: no program gets a new episode by interrupting and resuming; that is for people and rests."""
+    if facts.principal.role in PEOPLE or session.scheduling.episode is None:
+        return UNSET
+    return facts.policy.arbitration.strict or UNSET
 
 
 def _ends(call: ToolCall, cancels: bool) -> bool:
@@ -166,7 +174,7 @@ def resume(session: Session, _: Resume, facts: Facts) -> Resumed | Refused:
     if not may_resume(held, facts.principal, facts.policy):
         others = "only people" if only_people_resume(held) else "only its owner's programs and people"
         return refused(Code.FORBIDDEN, f"{others} can resume what {held.by} interrupted ({held.kind})", "$")
-    return Resumed(ended=held)
+    return Resumed(ended=held, carries=_carries(session, facts))
 
 
 RULES: Final[Rules] = {SetMode: set_mode, Interrupt: interrupt, Resume: resume}

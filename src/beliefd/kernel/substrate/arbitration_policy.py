@@ -16,6 +16,8 @@ SCHEDULING: Final = 2
 """The newest rules of modes, shares and interrupts."""
 EARLIER_STEPS: Final = None
 """What ledgers were decided with before: as many as the engine allows, a million."""
+MEANING: Final = 2
+"""The newest version of what values, budgets of derived facts and episodes mean."""
 
 
 class ArbitrationPolicy(Value, frozen=True):
@@ -26,16 +28,26 @@ class ArbitrationPolicy(Value, frozen=True):
     `DEFER`; with `failure` it is that of the first reason.
     Under `scheduling: 1`, a mode that an event records recovers from that event on, shares of budgets are
     taken in floating point, and programs resume and use up each other's interrupts.
+
+    `meaning` is the version of what else is read. From 2 on, a path that can be read in two ways is refused,
+    times are read as RFC 3339 writes them, what rules copy leaves room for what they say outright, and what a
+    program interrupts and resumes is one episode.
     """
 
     constraints: Annotated[int, msgspec.Meta(ge=1, le=VERSION)] = VERSION
     reasons: Literal["effect", "failure"] = "effect"
     scheduling: Annotated[int, msgspec.Meta(ge=1, le=SCHEDULING)] = SCHEDULING
+    meaning: Annotated[int, msgspec.Meta(ge=1, le=MEANING)] = MEANING
 
     @property
     def steps(self) -> int | None:
         """How often a pattern inside a schema may try again."""
         return EARLIER_STEPS if self.constraints == 1 else STEPS
+
+    @property
+    def strict(self) -> bool:
+        """Is all read by the newest meaning?"""
+        return self.meaning > 1
 
     @property
     def by_effect(self) -> bool:

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Hashable, Iterable
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import lru_cache
 from operator import eq, ge, gt, le, lt
 from typing import Any, Final, Literal
@@ -12,19 +12,30 @@ from beliefd.kernel import patterns
 Comparison = Literal["lt", "le", "gt", "ge"]
 _COMPARE: Final = {"lt": lt, "le": le, "gt": gt, "ge": ge, "eq": eq}
 MAX_TIME: Final = 40
-"""Characters of a time; what is longer is none."""
+"""Characters of a time in a policy; what is longer is none."""
+MAX_WIDE: Final = 1_000
+"""Those of a time in a value: its fraction may have any number of digits."""
 _TIME: Final = re.compile(patterns.TIMESTAMP)
+_WIDE: Final = re.compile(
+    "^(?P<day>[0-9]{4}-[0-9]{2}-[0-9]{2})[Tt ](?P<hour>[0-9]{2}):(?P<minute>[0-9]{2})"
+    "(:(?P<second>[0-9]{2})([.,](?P<part>[0-9]+))?)?(?P<zone>[Zz]|[+-][0-9]{2}(:?[0-9]{2})?)$(?!\\n)"
+)
+"""Every way in which RFC 3339 and the extended format of ISO 8601 write a time of a day with its offset."""
 
 
 class Bound(str):
-    """A time that values are compared with. It is the text as it was written, read once."""
+    """A time that values are compared with. It is the text as it was written, read once.
 
-    __slots__ = ("moment",)
+    `wide`: values name times in every way that `moment` knows, else only as policies write them.
+    """
+
+    __slots__ = ("moment", "wide")
     moment: datetime | None
+    wide: bool
 
-    def __new__(cls, text: str) -> "Bound":
+    def __new__(cls, text: str, *, wide: bool = False) -> "Bound":
         made = super().__new__(cls, text)
-        made.moment = moment(text)
+        made.moment, made.wide = moment(text, wide=False), wide
         return made
 
 
@@ -59,11 +70,34 @@ def is_whole(value: Any) -> bool:
     return is_number(value) and value >= 0 and value % 1 == 0
 
 
-def moment(value: Any) -> datetime | None:
+def moment(value: Any, *, wide: bool = True) -> datetime | None:
     """The time that a text names, with `Z` or an offset; None if it names none."""
     if isinstance(value, Bound):
         return value.moment
-    return _moment(value) if isinstance(value, str) and len(value) <= MAX_TIME else None
+    if not isinstance(value, str) or len(value) > (MAX_WIDE if wide else MAX_TIME):
+        return None
+    return _widely(value) if wide else _moment(value)
+
+
+@lru_cache(1024)
+def _widely(text: str) -> datetime | None:
+    """Parts of a microsecond are cut off; a leap second and 24:00 are the moment that follows them."""
+    found = _WIDE.search(text)
+    if found is None:
+        return None
+    hour, second, part, zone = found["hour"], found["second"] or "00", found["part"] or "", found["zone"]
+    midnight = hour == "24" and f"{found['minute']}{second}{part}".strip("0") == ""
+    leaps = second == "60"
+    plain = f"{found['day']}T{'00' if midnight else hour}:{found['minute']}:{'59' if leaps else second}"
+    offset = "+00:00" if zone in "Zz" else zone
+    try:
+        read = datetime.fromisoformat(f"{plain}.{part[:6]:0<6}{offset}")
+    except ValueError:
+        return None
+    try:
+        return read + timedelta(days=midnight, seconds=leaps)
+    except OverflowError:  # the last moment of the calendar
+        return read.replace(hour=23, minute=59, second=59, microsecond=999_999)
 
 
 @lru_cache(1024)
@@ -77,13 +111,14 @@ def _moment(text: str) -> datetime | None:
 
 
 def comparable(value: Any) -> bool:
-    return is_number(value) or moment(value) is not None
+    """What policies compare with. INVARIANT: it is read the same way as ever."""
+    return is_number(value) or moment(value, wide=False) is not None
 
 
 def compare(op: str, left: Any, right: Any) -> bool:
     """Is it so? Only of two numbers, or of two times."""
     if is_number(left) and is_number(right):
         return bool(_COMPARE[op](left, right))
-    first = moment(left)
-    second = None if first is None else moment(right)
+    first = moment(left, wide=isinstance(right, Bound) and right.wide)
+    second = None if first is None else moment(right, wide=False)
     return first is not None and second is not None and bool(_COMPARE[op](first, second))

@@ -21,14 +21,16 @@ from beliefd.kernel.substrate.constraints import (
     Failure,
     Judgement,
     Subject,
+    ambiguous,
     failing,
     read_constraint,
 )
 from beliefd.kernel.substrate.operators import SchemaCheck
 from beliefd.kernel.substrate.paths import keys_of
-from beliefd.kernel.substrate.predicates import paths_read, reads_call
+from beliefd.kernel.substrate.predicates import paths_read, read_through, reads_call
 
 NO_FAILURES: "Final[HashTrieMap[str, Failure]]" = HashTrieMap()
+NOTHING_UNCLEAR: "Final[HashTrieMap[Subject, HashTrieMap[str, Failure]]]" = HashTrieMap()
 INVARIANT: Final = Subject(tool_id="", capability="")
 """Under this subject, which names no action, invariants are kept: after a commit their truth is at hand."""
 
@@ -39,7 +41,7 @@ class ConstraintIndex:
     Those that depend on the call or on the time are judged per call, all others once per change of a key.
     """
 
-    __slots__ = ("allows", "by_read", "called", "constraints", "fits", "fixed", "read_by")
+    __slots__ = ("allows", "by_read", "called", "constraints", "deep", "fits", "fixed", "read_by")
 
     def __init__(
         self,
@@ -62,6 +64,7 @@ class ConstraintIndex:
             if not one.key.startswith(INVARIANTS) or one.malformed is not None:
                 self._file(one.subject, one)
                 read_keys.setdefault(one.subject, set()).update(_keys_read(one))
+        self.deep = read_through(path for one in self.constraints for path in one.deep)
         self.read_by = {subject: frozenset(keys) for subject, keys in read_keys.items()}
 
     def _file(self, subject: Subject, constraint: Constraint) -> None:
@@ -85,7 +88,15 @@ class ConstraintIndex:
                 if code is not None:
                     found[constraint.key] = Failure(constraint, code)
             failures[subject] = HashTrieMap(found)
-        return Truths(self, HashTrieMap(failures))
+        return Truths(self, HashTrieMap(failures), self._unclear(state))
+
+    def _unclear(self, state: Mapping[str, Any]) -> "HashTrieMap[Subject, HashTrieMap[str, Failure]]":
+        """What cannot be read in one way only, by subject; most often nothing."""
+        unclear: dict[Subject, HashTrieMap[str, Failure]] = {}
+        for subject, constraint in ((subject, one) for subject, some in self.fixed.items() for one in some):
+            if constraint.deep and (found := ambiguous(constraint, state)) is not None:
+                unclear[subject] = unclear.get(subject, NO_FAILURES).insert(constraint.key, found)
+        return HashTrieMap(unclear)
 
     def reads(self, action: Action) -> frozenset[str]:
         """The keys that judging an action looks at."""
@@ -124,10 +135,11 @@ class Truths(Struct, frozen=True):
 
     rules: ConstraintIndex
     failures: "HashTrieMap[Subject, HashTrieMap[str, Failure]]"
+    unclear: "HashTrieMap[Subject, HashTrieMap[str, Failure]]" = NOTHING_UNCLEAR
 
     def after(self, state: Mapping[str, Any], changed: Iterable[str]) -> "Truths":
         """The truths in `state`, which differs from ours in the changed keys only."""
-        failures = self.failures
+        failures, unclear = self.failures, self.unclear
         seen: set[tuple[Subject, str]] = set()
         for key in changed:
             for subject, constraint in self.rules.by_read.get(key, ()):
@@ -142,7 +154,13 @@ class Truths(Struct, frozen=True):
                     )
                 elif constraint.key in held:
                     failures = failures.insert(subject, held.remove(constraint.key))
-        return Truths(self.rules, failures)
+                if constraint.deep:
+                    twofold, others = ambiguous(constraint, state), unclear.get(subject, NO_FAILURES)
+                    if twofold is not None:
+                        unclear = unclear.insert(subject, others.insert(constraint.key, twofold))
+                    elif constraint.key in others:
+                        unclear = unclear.insert(subject, others.remove(constraint.key))
+        return Truths(self.rules, failures, unclear)
 
     def judge(self, state: Mapping[str, Any], action: Action) -> Judgement:
         """The judgement on an action; the same as `constraints.judge`, in any order."""
@@ -152,6 +170,8 @@ class Truths(Struct, frozen=True):
         for subject in subjects:
             allows += self.rules.allows.get(subject, 0)
             failures.extend(self.failures.get(subject, NO_FAILURES).values())
+            if action.tool_id is not None:
+                failures.extend(self.unclear.get(subject, NO_FAILURES).values())
         failures.extend(self._called(state, action, subjects))
         standing = allows - sum(item.constraint.effect == "allow" for item in failures)
         return Judgement(standing > 0, tuple(failures))
@@ -167,4 +187,7 @@ class Truths(Struct, frozen=True):
             return []
         known = action.known(state)
         found = ((one, failing(one, known, self.rules.fits)) for one in asked)
-        return [Failure(one, code) for one, code in found if code is not None]
+        failures = [Failure(one, code) for one, code in found if code is not None]
+        if action.tool_id is not None:
+            failures += [twofold for one in asked if (twofold := ambiguous(one, known)) is not None]
+        return failures

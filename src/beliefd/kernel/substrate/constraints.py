@@ -11,12 +11,15 @@ from msgspec import UNSET, Struct, UnsetType
 
 from beliefd.kernel.substrate.arbitration_policy import ArbitrationPolicy
 from beliefd.kernel.substrate.operators import SchemaCheck
+from beliefd.kernel.substrate.paths import is_ambiguous
 from beliefd.kernel.substrate.predicates import (
+    ARGUMENTS,
     CALL,
     CALL_FACTS,
     Malformed,
     Misfit,
     Predicate,
+    ambiguous_paths,
     holds,
     is_of_call,
     parse,
@@ -61,7 +64,7 @@ class Constraint(Struct, frozen=True):
 
     `effect` is `deny` for one that asks, defers or degrades, and `on_fail` says so; `raw` is as it was
     written. `misfit` says where, and what could stand there. `remedy` is what would make it pass, where that
-    does not follow from a condition.
+    does not follow from a condition. `deep` are paths it reads that must not be ambiguous.
     """
 
     key: str
@@ -74,6 +77,7 @@ class Constraint(Struct, frozen=True):
     raw: Any = None
     remedy: str = ""
     misfit: Misfit | None = None
+    deep: tuple[str, ...] = ()
 
     def names(self, action: "Action") -> bool:
         subject = self.subject
@@ -140,10 +144,11 @@ class Reason(Value, frozen=True):
 
 
 class Failure(Struct, frozen=True):
-    """One constraint that stands in the way."""
+    """One constraint that stands in the way; `path` is what it cannot read, where that is why."""
 
     constraint: Constraint
     code: str
+    path: str = ""
 
 
 class Judgement(Struct, frozen=True):
@@ -187,10 +192,12 @@ def read_constraint(
             raise Malformed("`reason` is not text", "reason")
         when = None
         if raw.get("when") is not None:
-            when = condition(parse(raw["when"], version=version, steps=rules.steps), known)
+            read = parse(raw["when"], version=version, steps=rules.steps, widely=rules.strict)
+            when = condition(read, known)
             if version > 1 and key.startswith(INVARIANTS):
                 _refuse_call(when)
-        return Constraint(key, effect, subject, when, on_fail, reason, raw=raw)
+        deep = ambiguous_paths(paths_read(when)) if when is not None and rules.strict else ()
+        return Constraint(key, effect, subject, when, on_fail, reason, raw=raw, deep=deep)
     except Malformed as error:
         return Constraint(key, subject=subject, malformed=str(error), raw=raw, misfit=error.misfit)
 
@@ -264,6 +271,8 @@ def judge(
             failures.append(Failure(constraint, code))
         elif constraint.effect == "allow":
             allowed = True
+        if action.tool_id is not None and (unclear := ambiguous(constraint, known)) is not None:
+            failures.append(unclear)
     return Judgement(allowed, tuple(failures))
 
 
@@ -275,3 +284,23 @@ def failing(constraint: Constraint, state: Mapping[str, Any], fits: SchemaCheck)
     if constraint.effect == "deny":
         return "DENIED" if fires else None
     return None if fires else "NOT_ALLOWED"
+
+
+def ambiguous(constraint: Constraint, state: Mapping[str, Any]) -> Failure | None:
+    """INVARIANT: no call passes a constraint that reads something in it, or in the state, one way where
+    whoever carries it out may read it another way. No yes of a person is for such a call.
+
+    Writes are judged by the longest key, so that what makes a state ambiguous can be taken out of it.
+    """
+    path = next((one for one in constraint.deep if is_ambiguous(state, one)), None)
+    if path is None:
+        return None
+    code = "AMBIGUOUS_ARGUMENT" if path.startswith(ARGUMENTS) else "AMBIGUOUS_STATE"
+    blocks = Constraint(
+        constraint.key,
+        subject=constraint.subject,
+        reason=f"`{path}` can be read in two ways: a name with a dot in it stands beside an object",
+        raw={"ambiguous": path},
+        remedy=f"one value only that `{path}` leads to",
+    )
+    return Failure(blocks, code, path)

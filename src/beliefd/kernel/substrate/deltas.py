@@ -10,12 +10,13 @@ from beliefd.kernel.substrate.constraints import Action, Failure, Judgement, Rea
 from beliefd.kernel.substrate.dense import ATTACHED_BY
 from beliefd.kernel.substrate.events import CandidateResult
 from beliefd.kernel.substrate.namespaces import may_write, write_capability
-from beliefd.kernel.substrate.paths import keys_of
+from beliefd.kernel.substrate.paths import is_ambiguous, keys_of
 from beliefd.kernel.substrate.predicates import paths_read
 from beliefd.kernel.substrate.proposals import DeltaCandidate, Patch
 from beliefd.kernel.substrate.questions import question, vector_of, with_consent
 from beliefd.kernel.substrate.reasons import explain, in_order
 from beliefd.kernel.substrate.renewing import derived_from, not_by_hand
+from beliefd.kernel.substrate.rulebook import rule_set, rulebook
 from beliefd.kernel.substrate.situation import Situation, allowed, denied, failed, stale, verdict
 from beliefd.kernel.substrate.symbolic_state import SymbolicState
 from beliefd.kernel.substrate.tools import CallFinding
@@ -43,6 +44,9 @@ def judge_delta(situation: Situation, candidate: DeltaCandidate, index: int) -> 
             return denied([derived])
         if derived is not UNSET:
             staged = staged.patched(derived.values, derived.fell)
+        written = {*patch.set, *(derived.set if derived is not UNSET else ())}
+        if reasons := _twofold(state, staged, written, situation):
+            return denied(reasons)
         judgement = with_consent(_broken(staged, action, situation), situation.consent)
         result = _dropped(judgement, staged, action, situation)
         if result is None:
@@ -80,6 +84,26 @@ def _not_attachable(situation: Situation, candidate: DeltaCandidate) -> list[Rea
 
 def _is_versioned(value: Any) -> bool:
     return isinstance(value, dict) and type(value.get("v")) is int and value["v"] >= 1
+
+
+def _twofold(
+    before: SymbolicState, staged: SymbolicState, written: set[str], situation: Situation
+) -> list[Reason]:
+    """INVARIANT: no change makes a path ambiguous that a constraint or a rule reads."""
+    policy, name = situation.facts.policy, situation.facts.policy_hash
+    read = (rulebook(policy, name).deep, rule_set(policy, name).deep)
+    paths = {path for key in written for deep in read for path in deep.get(key, ())}
+    text = "`{}` could be read in two ways: a name with a dot in it would stand beside an object"
+    return [
+        Reason(
+            code="AMBIGUOUS_STATE",
+            text=text.format(path),
+            keys=(path,),
+            remedy=f"one value only that `{path}` leads to",
+        )
+        for path in sorted(paths)
+        if is_ambiguous(staged, path) and not is_ambiguous(before, path)
+    ]
 
 
 def _broken(staged: SymbolicState, action: Action, situation: Situation) -> Judgement:

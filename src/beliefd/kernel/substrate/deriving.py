@@ -14,12 +14,13 @@ from rpds import HashTrieMap
 
 from beliefd.kernel.canonical import canonical
 from beliefd.kernel.parts import Growing
-from beliefd.kernel.substrate.constraints import Reason
+from beliefd.kernel.substrate.arbitration_policy import ArbitrationPolicy
+from beliefd.kernel.substrate.constraints import NEWEST, Reason
 from beliefd.kernel.substrate.derived import DerivedFact, Source
 from beliefd.kernel.substrate.operators import SchemaCheck
 from beliefd.kernel.substrate.paths import ABSENT, keys_of, same
 from beliefd.kernel.substrate.policy_keys import is_of_policy
-from beliefd.kernel.substrate.predicates import Misfit
+from beliefd.kernel.substrate.predicates import Misfit, read_through
 from beliefd.kernel.substrate.rule_graph import MAX_STRATA, Order, Unit, in_order
 from beliefd.kernel.substrate.rule_reading import (
     MAX_BYTES,
@@ -30,6 +31,7 @@ from beliefd.kernel.substrate.rule_reading import (
     TooLarge,
     read_rule,
 )
+from beliefd.kernel.substrate.rule_room import Room
 
 MAX_RULES: Final = 1_000
 
@@ -71,13 +73,31 @@ def weight(key: str, value: Any) -> int:
 class RuleSet:
     """The rules of one policy, ready to be applied. `known` are the schemas that they may name."""
 
-    __slots__ = ("by_key", "fits", "order", "parents", "problems", "reads_policy", "rules", "touched_by")
+    __slots__ = (
+        "by_key",
+        "deep",
+        "fits",
+        "order",
+        "parents",
+        "problems",
+        "reads_policy",
+        "room",
+        "rules",
+        "strict",
+        "touched_by",
+    )
 
     def __init__(
-        self, raw: Mapping[str, Any], fits: SchemaCheck, known: Container[str] | None = None
+        self,
+        raw: Mapping[str, Any],
+        fits: SchemaCheck,
+        known: Container[str] | None = None,
+        arbitration: ArbitrationPolicy = NEWEST,
     ) -> None:
-        self.fits = fits
-        self.rules = [read_rule(key, raw[key], known) for key in sorted(raw)[: MAX_RULES + 1]]
+        self.fits, self.strict = fits, arbitration.strict
+        self.rules = [
+            read_rule(key, raw[key], known, strict=self.strict) for key in sorted(raw)[: MAX_RULES + 1]
+        ]
         self.by_key: dict[str, list[Clause]] = {}
         for clause in (one for rule in self.rules for one in rule.clauses):
             self.by_key.setdefault(clause.key, []).append(clause)
@@ -92,8 +112,11 @@ class RuleSet:
             for path in {path for one in unit.clauses for path in one.paths}:
                 for key in keys_of(path):
                     self.touched_by.setdefault(key, set()).add(number)
+        read = (path for some in self.by_key.values() for one in some for path in one.paths)
+        self.deep = read_through(read) if self.strict else {}
         self.reads_policy = any(map(is_of_policy, self.touched_by))
         self.parents = _parents(self.by_key)
+        self.room = Room(self.order, self.by_key) if self.strict else None
 
     @property
     def problem(self) -> Reason | None:
@@ -122,6 +145,9 @@ class RuleSet:
     ) -> Settled:
         """What is derived in `values`, which differs in the changed keys from what `held` was derived in."""
         done = Settled(size, {}, [])
+        changed = tuple(changed)
+        if self.room is not None:
+            self.room.check(values, changed)
         waiting = list({number for key in changed for number in self.touched_by.get(key, ())})
         return self._work(values, held, waiting, done)
 
@@ -155,9 +181,17 @@ class RuleSet:
                 seen.add(one)
                 heappush(waiting, one)
         if done.size > MAX_BYTES:
-            key, fact = max(done.set.items(), key=lambda item: weight(item[0], item[1].value))
-            raise TooLarge(fact.rule, key)
+            raise self._largest(values, held, done)
         return done
+
+    def _largest(self, values: "HashTrieMap[str, Any]", held: Growing[Source], done: Settled) -> TooLarge:
+        """Of all that is derived, what takes up most; before, of what is new."""
+        facts = {key: (fact.value, fact.rule) for key, fact in done.set.items()}
+        for key in sorted(held) if self.strict else ():
+            if key in values:
+                facts.setdefault(key, (values[key], held[key].rule))
+        key = max(facts, key=lambda key: weight(key, facts[key][0]))
+        return TooLarge(facts[key][1], key)
 
     def _redo(
         self, unit: Unit, values: "HashTrieMap[str, Any]", held: Growing[Source], done: Settled
@@ -267,6 +301,10 @@ def _answered(value: Any, paths: list[tuple[str, str]]) -> str | None:
 
 
 def too_large(error: TooLarge) -> Reason:
+    if error.path:
+        most = f"take up {error.room} bytes and be nested {error.nested} deep at most"
+        text = f"`{error.rule}` copies `{error.path}`, and what stands there may {most}"
+        return Reason(code="DERIVED_TOO_LARGE", text=text, keys=(error.path,), remedy="a smaller value there")
     text = (
         f"`{error.rule}` derives `{error.key}`, and all that is derived may take up {MAX_BYTES} bytes"
         f" and be nested {MAX_NESTED} deep at most"

@@ -31,6 +31,8 @@ SHOWN: Final = 80
 """So much of a value is repeated in a reason; reasons are recorded with every refusal."""
 NOW: Final = "call.now"
 """Where the kernel writes down the time of the decision."""
+WIDELY: Final = "widely"
+"""Beside the seconds of an age: the time is read in every way that it may be written."""
 COMPARISONS: Final[tuple[str, ...]] = get_args(Comparison)
 COUNTED: Final = (*COMPARISONS, "eq")
 
@@ -46,6 +48,7 @@ class Operator(Struct, frozen=True):
     at the path. `words` gives what is wanted of the value, and what is wanted if it is not to hold.
 
     `prepared` makes of the arguments what is needed to judge quickly. `reads` are paths beside its own.
+    `widely` makes of the arguments what reads times in every way they are written.
     `kinds` are the values that one of version 2 can be true of; those of version 1 are about anything.
     """
 
@@ -54,6 +57,7 @@ class Operator(Struct, frozen=True):
     holds: Truth
     words: Callable[[Args], tuple[str, str]]
     prepared: Callable[[Args, int | None], Args] = lambda args, _: args
+    widely: Callable[[Args], Args] = lambda args: args
     version: int = 2
     reads: tuple[str, ...] = ()
     kinds: tuple[Kind, ...] = get_args(Kind)
@@ -112,7 +116,7 @@ def _schema_words(args: Args) -> tuple[str, str]:
 
 
 def _older(found: Any, args: Args, state: Mapping[str, Any], _: SchemaCheck) -> bool:
-    then, now = moment(found), moment(look_up(state, NOW))
+    then, now = moment(found, wide=len(args) > 2), moment(look_up(state, NOW), wide=False)
     return then is not None and now is not None and (now - then).total_seconds() > args[1]
 
 
@@ -144,12 +148,18 @@ def _comparison(op: Comparison) -> Operator:
         return _is(f"{(_NUMBERS if is_number(args[1]) else _TIMES)[op]} {shown(args[1])}")
 
     takes = "a path and a number or an ISO time"
-    return Operator(takes, _path_and(comparable), holds, words, _bounds, kinds=("number", "text"))
+    return Operator(
+        takes, _path_and(comparable), holds, words, _bounds, _wide_bounds, kinds=("number", "text")
+    )
 
 
 def _bounds(args: Args, _: int | None) -> Args:
     """Times are read once."""
     return (args[0], *(Bound(one) if isinstance(one, str) else one for one in args[1:]))
+
+
+def _wide_bounds(args: Args) -> Args:
+    return (args[0], *(Bound(one, wide=True) if isinstance(one, str) else one for one in args[1:]))
 
 
 def _members(args: Args, _: int | None) -> Args:
@@ -192,6 +202,7 @@ TABLE: Final[dict[str, Operator]] = {
         lambda found, args, _, __: compare("ge", found, args[1]) and compare("le", found, args[2]),
         lambda args: _is(f"between {shown(args[1])} and {shown(args[2])}"),
         _bounds,
+        _wide_bounds,
         kinds=("number", "text"),
     ),
     "age_over": Operator(
@@ -199,6 +210,7 @@ TABLE: Final[dict[str, Operator]] = {
         _path_and(lambda value: is_number(value) and value >= 0),
         _older,
         lambda args: _is(f"older than {shown(args[1])} seconds"),
+        widely=lambda args: (*args, WIDELY),
         reads=(NOW,),
         kinds=("text",),
     ),

@@ -47,6 +47,30 @@ def _rest(path: str, head: str) -> str | None:
     return None if len(path) == len(head) else path[len(head) + 1 :]
 
 
+def is_ambiguous(state: Mapping[str, Any], path: str) -> bool:
+    """Does any other way to read a path lead to something, beside the one that `look_up` takes?
+
+    Every value is looked at once at most, however many ways there are.
+    """
+    found = [
+        (value, _rest(path, key)) for key in keys_of(path) if (value := state.get(key, ABSENT)) is not ABSENT
+    ]
+    if not found:
+        return False
+    (taken, rest), *others = found
+    deeper = rest is not None and isinstance(taken, dict) and is_ambiguous(taken, rest)
+    return deeper or any(_leads(value, left) for value, left in others)
+
+
+def _leads(value: Any, path: str | None) -> bool:
+    """Does any way to read a path lead to something?"""
+    if path is None:
+        return True
+    if not isinstance(value, dict):
+        return False
+    return any(name in value and _leads(value[name], _rest(path, name)) for name in keys_of(path))
+
+
 def same(left: Any, right: Any) -> bool:
     """Equality of JSON values: true is not 1, 1 is 1.0, objects know no order."""
     if isinstance(left, bool) or isinstance(right, bool):

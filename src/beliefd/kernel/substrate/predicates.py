@@ -10,13 +10,14 @@ from msgspec import Struct
 
 from beliefd.kernel.substrate.arbitration_policy import STEPS, VERSION
 from beliefd.kernel.substrate.operators import TABLE, SchemaCheck
-from beliefd.kernel.substrate.paths import ABSENT, look_up
+from beliefd.kernel.substrate.paths import ABSENT, keys_of, look_up
 from beliefd.kernel.substrate.schemas import BadPattern, BadSchema
 
 MAX_DEPTH: Final = 32
 MAX_NODES: Final = 1_000
 CALL: Final = "call"
 """The key under which the kernel writes down the call itself before rules run."""
+ARGUMENTS: Final = f"{CALL}.args."
 CALL_FACTS: Final = "fact.call"
 """The key under which it writes down where the values of the call came from."""
 
@@ -68,12 +69,21 @@ class _Reading(Struct):
 
     version: int
     steps: int | None
+    widely: bool = True
     count: int = 0
 
 
-def parse(raw: Any, path: str = "when", version: int = VERSION, steps: int | None = STEPS) -> Predicate:
-    """`steps` is how often a pattern inside a schema may try again (`schemas.STEPS`)."""
-    return _parse(raw, path, 0, _Reading(version, steps))
+def parse(
+    raw: Any,
+    path: str = "when",
+    version: int = VERSION,
+    steps: int | None = STEPS,
+    *,
+    widely: bool = True,
+) -> Predicate:
+    """`steps` is how often a pattern inside a schema may try again (`schemas.STEPS`); `widely`: times in
+    values are read in every way that they may be written."""
+    return _parse(raw, path, 0, _Reading(version, steps, widely))
 
 
 def _parse(raw: Any, path: str, depth: int, reading: _Reading) -> Predicate:
@@ -100,11 +110,12 @@ def _arguments(op: str, args: tuple[Any, ...], path: str, reading: _Reading) -> 
     if not known.accepts(args):
         raise Malformed(f"`{path}`: {op} takes {known.takes}", f"{path}.args")
     try:
-        return known.prepared(args, reading.steps)
+        prepared = known.prepared(args, reading.steps)
     except BadSchema as error:
         raise Malformed(f"`{path}`: not a schema: {error}", f"{path}.args[1]") from None
     except BadPattern as error:
         raise Malformed(f"`{path}`: not a pattern: {error}", f"{path}.args[1]") from None
+    return known.widely(prepared) if reading.widely else prepared
 
 
 def holds(predicate: Predicate, state: Mapping[str, Any], fits: SchemaCheck) -> bool:
@@ -140,6 +151,29 @@ def schemas_named(predicate: Predicate) -> frozenset[str]:
 def reads_call(predicate: Predicate) -> bool:
     """Does it depend on the call, or on the time, as well as on the state?"""
     return any(is_of_call(path) for path in paths_read(predicate))
+
+
+def ambiguous_paths(paths: Iterable[str]) -> tuple[str, ...]:
+    """Those that what others write can make ambiguous: two steps or more below a namespace or the arguments.
+
+    All else that stands under `call` and `fact.call` is written by the kernel, under names without dots.
+    """
+    found = []
+    for path in sorted(paths):
+        own = path.startswith(ARGUMENTS) or not is_of_call(path)
+        rest = path.removeprefix(ARGUMENTS) if path.startswith(ARGUMENTS) else path.partition(".")[2]
+        if own and "." in rest:
+            found.append(path)
+    return tuple(found)
+
+
+def read_through(paths: Iterable[str]) -> dict[str, list[str]]:
+    """By key, the paths that can lead through it and must not be ambiguous."""
+    found: dict[str, list[str]] = {}
+    for path in ambiguous_paths(set(paths)):
+        for key in keys_of(path):
+            found.setdefault(key, []).append(path)
+    return found
 
 
 def is_of_call(path: str) -> bool:

@@ -34,6 +34,7 @@ def explain(failure: Failure, state: Mapping[str, Any], fits: SchemaCheck, *, by
         text = f"the constraint is malformed: {constraint.malformed}"
         remedy = "a constraint that can be read"
     elif constraint.when is None:
+        keys = (failure.path,) if failure.path else ()
         text = constraint.reason or (ASKED if asks else "it is denied outright")
         remedy = constraint.remedy or (PERSON if asks else "nothing: there is no condition")
     else:

@@ -40,11 +40,12 @@ MAX_NESTED: Final = 32
 
 
 class TooLarge(Exception):
-    """More would be derived than may be; `rule` and `key` say by what."""
+    """More would be derived than may be; `rule` and `key` say by what. With a `path`, what stands there is
+    larger than the `room` that there is for a copy of it, or nested deeper than `nested`."""
 
-    def __init__(self, rule: str, key: str) -> None:
-        super().__init__(rule, key)
-        self.rule, self.key = rule, key
+    def __init__(self, rule: str, key: str, path: str = "", room: int = 0, nested: int = 0) -> None:
+        super().__init__(rule, key, path, room, nested)
+        self.rule, self.key, self.path, self.room, self.nested = rule, key, path, room, nested
 
 
 class Copy(Struct, frozen=True):
@@ -89,7 +90,7 @@ class Clause(Struct, frozen=True):
             if left < 0:
                 raise TooLarge(self.rule, self.key)
         value = _filled(self.value, found)
-        if _is_deeper(value, MAX_NESTED):
+        if is_deeper(value, MAX_NESTED):
             raise TooLarge(self.rule, self.key)
         return value
 
@@ -113,15 +114,15 @@ class Rule(Struct, frozen=True):
     misfit: Misfit | None = None
 
 
-def read_rule(key: str, raw: Any, known: Container[str] | None = None) -> Rule:
+def read_rule(key: str, raw: Any, known: Container[str] | None = None, *, strict: bool = True) -> Rule:
     """INVARIANT: never raises; `known` are the schemas that may be named."""
     try:
-        return Rule(key, tuple(_clauses(key, raw, known)))
+        return Rule(key, tuple(_clauses(key, raw, known, strict)))
     except Malformed as error:
         return Rule(key, malformed=str(error), misfit=error.misfit)
 
 
-def _clauses(key: str, raw: Any, known: Container[str] | None) -> Iterator[Clause]:
+def _clauses(key: str, raw: Any, known: Container[str] | None, strict: bool) -> Iterator[Clause]:
     if not isinstance(raw, dict):
         raise Malformed("it is not an object")
     if unknown := sorted(str(name) for name in raw if name not in FIELDS):
@@ -129,7 +130,7 @@ def _clauses(key: str, raw: Any, known: Container[str] | None) -> Iterator[Claus
         raise Malformed(f"`{unknown[0]}` is not a field of a rule", unknown[0], unknown[0], left)
     if raw.get("v") != 1 or isinstance(raw.get("v"), bool):
         raise Malformed("`v` is not 1", "v", raw.get("v"), ["1"])
-    when = None if raw.get("when") is None else condition(parse(raw["when"]), known)
+    when = None if raw.get("when") is None else condition(parse(raw["when"], widely=strict), known)
     if when is not None and reads_call(when):
         raise Malformed("a rule reads the state, and `when` is about a call or the time", "when")
     derive = raw.get("derive")
@@ -189,8 +190,8 @@ def _filled(template: Any, found: Mapping[str, Any]) -> Any:
     return [_filled(item, found) for item in template] if isinstance(template, list) else template
 
 
-def _is_deeper(value: Any, levels: int) -> bool:
+def is_deeper(value: Any, levels: int) -> bool:
     if not isinstance(value, dict | list | tuple):
         return False
     items = value.values() if isinstance(value, dict) else value
-    return levels == 0 or any(_is_deeper(item, levels - 1) for item in items)
+    return levels == 0 or any(is_deeper(item, levels - 1) for item in items)

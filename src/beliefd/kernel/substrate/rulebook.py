@@ -53,7 +53,7 @@ def _compiled(named: _Named) -> ConstraintIndex:
 @lru_cache(KEEP)
 def _derived_by(named: _Named) -> RuleSet:
     schemas = KnownSchemas(named.policy)
-    return RuleSet(named.policy.rules or {}, schemas.fit, schemas)
+    return RuleSet(named.policy.rules or {}, schemas.fit, schemas, named.policy.arbitration)
 
 
 @lru_cache(KEEP)
