@@ -3,6 +3,7 @@
 from typing import Annotated, Final, Literal
 
 import msgspec
+from msgspec import Struct
 
 from beliefd.kernel.values import Value
 
@@ -16,21 +17,34 @@ EARLIER_STEPS: Final = None
 """What ledgers were decided with before: as many as the engine allows, a million."""
 
 
+class Engine(Struct, frozen=True):
+    """How patterns are compiled: how often those with look-around may try again, and whether their size and
+    the texts that they are held against are bounded."""
+
+    steps: int | None = STEPS
+    bounded: bool = True
+
+
+NEWEST_ENGINE: Final = Engine()
+
+
 class ArbitrationPolicy(Value, frozen=True):
     """How constraints are read, and what an answer is called.
 
     `constraints` is the newest version that is read: under 1, those of version 2 are malformed, and deny.
     With `reasons: effect`, the reason code of what a person is asked about is `ASK`, of what is put off
-    `DEFER`; with `failure` it is that of the first reason.
+    `DEFER`; with `failure` it is that of the first reason. `patterns: linear` is for ledgers from before
+    patterns and their texts were bounded, and does not come into force any more.
     """
 
     constraints: Annotated[int, msgspec.Meta(ge=1, le=VERSION)] = VERSION
     reasons: Literal["effect", "failure"] = "effect"
+    patterns: Literal["bounded", "linear"] = "bounded"
 
     @property
-    def steps(self) -> int | None:
-        """How often a pattern inside a schema may try again."""
-        return EARLIER_STEPS if self.constraints == 1 else STEPS
+    def engine(self) -> Engine:
+        """How patterns are compiled."""
+        return Engine(EARLIER_STEPS if self.constraints == 1 else STEPS, self.patterns == "bounded")
 
     @property
     def by_effect(self) -> bool:

@@ -21,7 +21,7 @@ from beliefd.kernel.substrate.constraints import (
     Failure,
     Judgement,
     Subject,
-    failing,
+    failure_of,
     read_constraint,
 )
 from beliefd.kernel.substrate.operators import SchemaCheck
@@ -81,9 +81,9 @@ class ConstraintIndex:
         for subject, constraints in self.fixed.items():
             found = {}
             for constraint in constraints:
-                code = failing(constraint, state, self.fits)
-                if code is not None:
-                    found[constraint.key] = Failure(constraint, code)
+                failure = failure_of(constraint, state, self.fits)
+                if failure is not None:
+                    found[constraint.key] = failure
             failures[subject] = HashTrieMap(found)
         return Truths(self, HashTrieMap(failures))
 
@@ -100,7 +100,7 @@ class ConstraintIndex:
             if one.effect == "allow"
             and not one.key.startswith(INVARIANTS)
             and one.names(action)
-            and failing(one, known, self.fits) is None
+            and failure_of(one, known, self.fits) is None
         ]
 
 
@@ -134,12 +134,10 @@ class Truths(Struct, frozen=True):
                 if (subject, constraint.key) in seen:
                     continue
                 seen.add((subject, constraint.key))
-                code = failing(constraint, state, self.rules.fits)
+                failure = failure_of(constraint, state, self.rules.fits)
                 held = failures[subject]
-                if code is not None:
-                    failures = failures.insert(
-                        subject, held.insert(constraint.key, Failure(constraint, code))
-                    )
+                if failure is not None:
+                    failures = failures.insert(subject, held.insert(constraint.key, failure))
                 elif constraint.key in held:
                     failures = failures.insert(subject, held.remove(constraint.key))
         return Truths(self.rules, failures)
@@ -166,5 +164,5 @@ class Truths(Struct, frozen=True):
         if not asked:
             return []
         known = action.known(state)
-        found = ((one, failing(one, known, self.rules.fits)) for one in asked)
-        return [Failure(one, code) for one, code in found if code is not None]
+        found = (failure_of(one, known, self.rules.fits) for one in asked)
+        return [failure for failure in found if failure is not None]

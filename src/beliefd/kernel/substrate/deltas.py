@@ -6,7 +6,7 @@ from msgspec import UNSET
 from msgspec.structs import replace
 
 from beliefd.kernel.scan.markers import find_marker
-from beliefd.kernel.substrate.constraints import Action, Failure, Judgement, Reason
+from beliefd.kernel.substrate.constraints import NOT_JUDGED, Action, Failure, Judgement, Reason
 from beliefd.kernel.substrate.dense import ATTACHED_BY
 from beliefd.kernel.substrate.events import CandidateResult
 from beliefd.kernel.substrate.namespaces import may_write, write_capability
@@ -108,7 +108,7 @@ def _dropped(
     for one in in_order(judgement.failures):
         reason = explain(one, known, situation.rules.fits, by_effect=by_effect)
         goals = _goals(one, staged)
-        if one.code == "MALFORMED_CONSTRAINT":
+        if one.code in NOT_JUDGED:
             reasons.append(reason)
         elif len(goals) > 1:
             names = " and ".join(f"`{key}`" for key in goals)

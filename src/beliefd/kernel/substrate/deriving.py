@@ -14,7 +14,8 @@ from rpds import HashTrieMap
 
 from beliefd.kernel.canonical import canonical
 from beliefd.kernel.parts import Growing
-from beliefd.kernel.substrate.constraints import Reason
+from beliefd.kernel.substrate.arbitration_policy import NEWEST_ENGINE, Engine
+from beliefd.kernel.substrate.constraints import TEXT_TOO_LONG, Reason
 from beliefd.kernel.substrate.derived import DerivedFact, Source
 from beliefd.kernel.substrate.operators import SchemaCheck
 from beliefd.kernel.substrate.paths import ABSENT, keys_of, same
@@ -28,6 +29,7 @@ from beliefd.kernel.substrate.rule_reading import (
     Clause,
     Rule,
     TooLarge,
+    Unjudged,
     read_rule,
 )
 
@@ -74,10 +76,14 @@ class RuleSet:
     __slots__ = ("by_key", "fits", "order", "parents", "problems", "reads_policy", "rules", "touched_by")
 
     def __init__(
-        self, raw: Mapping[str, Any], fits: SchemaCheck, known: Container[str] | None = None
+        self,
+        raw: Mapping[str, Any],
+        fits: SchemaCheck,
+        known: Container[str] | None = None,
+        engine: Engine = NEWEST_ENGINE,
     ) -> None:
         self.fits = fits
-        self.rules = [read_rule(key, raw[key], known) for key in sorted(raw)[: MAX_RULES + 1]]
+        self.rules = [read_rule(key, raw[key], known, engine) for key in sorted(raw)[: MAX_RULES + 1]]
         self.by_key: dict[str, list[Clause]] = {}
         for clause in (one for rule in self.rules for one in rule.clauses):
             self.by_key.setdefault(clause.key, []).append(clause)
@@ -267,6 +273,9 @@ def _answered(value: Any, paths: list[tuple[str, str]]) -> str | None:
 
 
 def too_large(error: TooLarge) -> Reason:
+    if isinstance(error, Unjudged):
+        text = f"whether `{error.rule}` derives `{error.key}` cannot be said: {error.why}"
+        return Reason(code=TEXT_TOO_LONG, text=text, keys=(error.key,), remedy="a shorter text")
     text = (
         f"`{error.rule}` derives `{error.key}`, and all that is derived may take up {MAX_BYTES} bytes"
         f" and be nested {MAX_NESTED} deep at most"

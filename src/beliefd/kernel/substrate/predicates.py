@@ -8,10 +8,11 @@ from typing import Any, Final
 
 from msgspec import Struct
 
-from beliefd.kernel.substrate.arbitration_policy import STEPS, VERSION
+from beliefd.kernel.substrate.arbitration_policy import NEWEST_ENGINE, VERSION, Engine
 from beliefd.kernel.substrate.operators import TABLE, SchemaCheck
 from beliefd.kernel.substrate.paths import ABSENT, look_up
 from beliefd.kernel.substrate.schemas import BadPattern, BadSchema
+from beliefd.kernel.substrate.text_bounds import TextTooLong
 
 MAX_DEPTH: Final = 32
 MAX_NODES: Final = 1_000
@@ -67,13 +68,12 @@ class _Reading(Struct):
     """What is read so far, and by which rules."""
 
     version: int
-    steps: int | None
+    engine: Engine
     count: int = 0
 
 
-def parse(raw: Any, path: str = "when", version: int = VERSION, steps: int | None = STEPS) -> Predicate:
-    """`steps` is how often a pattern inside a schema may try again (`schemas.STEPS`)."""
-    return _parse(raw, path, 0, _Reading(version, steps))
+def parse(raw: Any, path: str = "when", version: int = VERSION, engine: Engine = NEWEST_ENGINE) -> Predicate:
+    return _parse(raw, path, 0, _Reading(version, engine))
 
 
 def _parse(raw: Any, path: str, depth: int, reading: _Reading) -> Predicate:
@@ -100,7 +100,7 @@ def _arguments(op: str, args: tuple[Any, ...], path: str, reading: _Reading) -> 
     if not known.accepts(args):
         raise Malformed(f"`{path}`: {op} takes {known.takes}", f"{path}.args")
     try:
-        return known.prepared(args, reading.steps)
+        return known.prepared(args, reading.engine)
     except BadSchema as error:
         raise Malformed(f"`{path}`: not a schema: {error}", f"{path}.args[1]") from None
     except BadPattern as error:
@@ -108,7 +108,10 @@ def _arguments(op: str, args: tuple[Any, ...], path: str, reading: _Reading) -> 
 
 
 def holds(predicate: Predicate, state: Mapping[str, Any], fits: SchemaCheck) -> bool:
-    """Is it true in this state? The call, if there is one, stands under `call`."""
+    """Is it true in this state? The call, if there is one, stands under `call`.
+
+    Raises `TextTooLong`, where that hangs on a text that is too long for its pattern.
+    """
     op, args = predicate.op, predicate.args
     if op == "all":
         return all(holds(item, state, fits) for item in args)
@@ -119,7 +122,10 @@ def holds(predicate: Predicate, state: Mapping[str, Any], fits: SchemaCheck) -> 
     found = look_up(state, args[0])
     if found is ABSENT:
         return op == "missing"
-    return TABLE[op].holds(found, args, state, fits)
+    try:
+        return TABLE[op].holds(found, args, state, fits)
+    except TextTooLong as error:
+        raise error.at(args[0]) from None
 
 
 def paths_read(predicate: Predicate) -> frozenset[str]:

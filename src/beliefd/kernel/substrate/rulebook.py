@@ -53,7 +53,7 @@ def _compiled(named: _Named) -> ConstraintIndex:
 @lru_cache(KEEP)
 def _derived_by(named: _Named) -> RuleSet:
     schemas = KnownSchemas(named.policy)
-    return RuleSet(named.policy.rules or {}, schemas.fit, schemas)
+    return RuleSet(named.policy.rules or {}, schemas.fit, schemas, named.policy.arbitration.engine)
 
 
 @lru_cache(KEEP)
@@ -69,7 +69,7 @@ class KnownSchemas:
     def __init__(self, policy: Policy) -> None:
         self._raw = {**{name: tool.schema for name, tool in policy.tools.items()}, **policy.schemas}
         self._compiled: dict[str, Schema | None] = {}
-        self._steps = policy.arbitration.steps
+        self._engine = policy.arbitration.engine
 
     def __contains__(self, name: object) -> bool:
         return isinstance(name, str) and self._schema(name) is not None
@@ -86,7 +86,7 @@ class KnownSchemas:
     def _schema(self, name: str) -> Schema | None:
         if name not in self._compiled:
             try:
-                self._compiled[name] = Schema(self._raw[name], self._steps) if name in self._raw else None
+                self._compiled[name] = Schema(self._raw[name], self._engine) if name in self._raw else None
             except BadSchema:
                 self._compiled[name] = None
         return self._compiled[name]
