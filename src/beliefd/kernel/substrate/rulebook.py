@@ -1,8 +1,10 @@
 """Rules compiled from a policy, once per hash. A memo, not state: the same hash gives the same rules."""
 
-from collections.abc import Iterator
-from functools import lru_cache
-from typing import Any, Final
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from threading import Lock
+from typing import Any, Final, Generic, TypeVar
 
 from beliefd.kernel.policy import Policy
 from beliefd.kernel.substrate.constraint_index import ConstraintIndex
@@ -11,21 +13,35 @@ from beliefd.kernel.substrate.policy_keys import is_of_policy
 from beliefd.kernel.substrate.predicates import paths_read
 from beliefd.kernel.substrate.schemas import BadSchema, Schema
 
+T = TypeVar("T")
 KEEP: Final = 16
+KEEP_TRIED: Final = 4
+"""Policies that are only tried are kept apart."""
+_trying: ContextVar[bool] = ContextVar("trying", default=False)
+
+
+@contextmanager
+def trying() -> Iterator[None]:
+    """INVARIANT: what is compiled inside pushes out nothing that is decided by."""
+    before = _trying.set(True)
+    try:
+        yield
+    finally:
+        _trying.reset(before)
 
 
 def rulebook(policy: Policy, policy_hash: str) -> ConstraintIndex:
-    return _compiled(_Named(policy, policy_hash))
+    return _rulebooks.of(_Named(policy, policy_hash))
 
 
 def rule_set(policy: Policy, policy_hash: str) -> RuleSet:
     """The rules that derive facts; none, where a policy has none."""
-    return _derived_by(_Named(policy, policy_hash)) if policy.rules else NO_RULES
+    return _rule_sets.of(_Named(policy, policy_hash)) if policy.rules else NO_RULES
 
 
 def reads_policy(policy: Policy, policy_hash: str) -> bool:
     """Does any constraint or rule look at `policy.*`?"""
-    return _reading(_Named(policy, policy_hash))
+    return _readings.of(_Named(policy, policy_hash))
 
 
 class _Named:
@@ -44,21 +60,66 @@ class _Named:
         return hash(self.hash)
 
 
-@lru_cache(KEEP)
+class _Memo(Generic[T]):
+    """What was made for the policies that were asked for last. Who asks for one that is being made waits."""
+
+    def __init__(self, make: Callable[[_Named], T]) -> None:
+        self._make = make
+        self._held: tuple[dict[str, T], dict[str, T]] = ({}, {})
+        """Of policies that are decided by, and of those that are tried; the last one was asked for last."""
+        self._making: dict[str, Lock] = {}
+        self._lock = Lock()
+
+    def of(self, named: _Named) -> T:
+        with self._lock:
+            if (found := self._found(named.hash)) is not None:
+                return found
+            making = self._making.setdefault(named.hash, Lock())
+        with making:
+            with self._lock:
+                if (found := self._found(named.hash)) is not None:
+                    return found
+            try:
+                made = self._make(named)
+                with self._lock:
+                    self._keep(named.hash, made)
+            finally:
+                with self._lock:
+                    self._making.pop(named.hash, None)
+            return made
+
+    def _found(self, name: str) -> T | None:
+        """Whoever only tries a policy does not keep it from being forgotten."""
+        held, tried = self._held
+        if _trying.get() and name in held:
+            return held[name]
+        if name in tried and not _trying.get():
+            self._keep(name, tried.pop(name))
+        mine = self._held[_trying.get()]
+        if name not in mine:
+            return None
+        mine[name] = mine.pop(name)
+        return mine[name]
+
+    def _keep(self, name: str, made: T) -> None:
+        mine = self._held[_trying.get()]
+        mine[name] = made
+        while len(mine) > (KEEP_TRIED if _trying.get() else KEEP):
+            del mine[next(iter(mine))]
+
+
 def _compiled(named: _Named) -> ConstraintIndex:
     schemas = KnownSchemas(named.policy)
     return ConstraintIndex(named.policy.constraints, schemas.fit, schemas, named.policy.arbitration)
 
 
-@lru_cache(KEEP)
 def _derived_by(named: _Named) -> RuleSet:
     schemas = KnownSchemas(named.policy)
     return RuleSet(named.policy.rules or {}, schemas.fit, schemas, named.policy.arbitration.engine)
 
 
-@lru_cache(KEEP)
 def _reading(named: _Named) -> bool:
-    conditions = (one.when for one in _compiled(named).constraints if one.when is not None)
+    conditions = (one.when for one in _rulebooks.of(named).constraints if one.when is not None)
     read = any(is_of_policy(path) for when in conditions for path in paths_read(when))
     return read or rule_set(named.policy, named.hash).reads_policy
 
@@ -92,4 +153,7 @@ class KnownSchemas:
         return self._compiled[name]
 
 
+_rulebooks: Final = _Memo(_compiled)
+_rule_sets: Final = _Memo(_derived_by)
+_readings: Final = _Memo(_reading)
 NO_RULES: Final = RuleSet({}, lambda _, __: False)
