@@ -54,9 +54,10 @@ def judge_delta(situation: Situation, candidate: DeltaCandidate, index: int) -> 
 
 
 def _not_writable(situation: Situation, patch: Patch, touched: set[str]) -> list[Reason]:
-    role = situation.facts.principal.role
+    role, rules = situation.facts.principal.role, bool(situation.facts.policy.rules)
     reasons = not_by_hand(patch, situation.facts)
-    reasons += [reason for key in sorted(touched) if (reason := may_write(role, key)) is not None]
+    found = (may_write(role, key, rules=rules) for key in sorted(touched))
+    reasons += [reason for reason in found if reason is not None]
     if (marked := find_marker(patch.set)) is not None:
         # INVARIANT: the symbolic state is of the grounded lane; speculation is not written into it.
         text = f"{marked.found} at `{marked.path}` is speculation, and what is proposed cannot rest on it"
