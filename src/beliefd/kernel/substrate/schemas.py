@@ -1,5 +1,6 @@
 """JSON Schemas as constraints and tools name them. Judging never fetches anything: no file, no network."""
 
+from collections.abc import Callable
 from itertools import islice
 from typing import Any, Final, NoReturn
 
@@ -89,6 +90,9 @@ class Pattern(str):
     """
 
     __slots__ = ("_most", "_search", "compiled_bytes")
+    _most: int | None
+    _search: Callable[[str], bool]
+    compiled_bytes: int
 
     def __new__(cls, text: str, engine: Engine = NEWEST_ENGINE) -> "Pattern":
         if len(text) > MAX_PATTERN:
