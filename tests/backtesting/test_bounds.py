@@ -2,6 +2,7 @@
 
 import asyncio
 import threading
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -17,6 +18,7 @@ from beliefd.ledger.chain import policy_hash
 from beliefd.policy import compiling
 from beliefd.policy.compiling import compiled, compiled_for
 from beliefd.policy.pattern_budget import MOST_COMPILED, MOST_PATTERNS
+from beliefd.protocol.backtesting import AskBacktest
 from beliefd.protocol.policy import PolicyRows
 from beliefd.steward.handlers import backtesting as handlers
 from tests.backtesting.support import rules
@@ -38,7 +40,7 @@ def with_schemas(count: int, pattern: str) -> Policy:
     return Policy(schemas={f"s{at}": {"items": {"pattern": pattern}} for at in range(count)})
 
 
-TOO_MUCH = {
+TOO_MUCH: dict[str, tuple[Callable[[], Policy], str]] = {
     "patterns": (partial(looking_for, MOST_PATTERNS + 1), f"{MOST_PATTERNS} patterns"),
     "bytes": (partial(looking_for, 80, LARGE), f"{MOST_COMPILED} bytes"),
     "schemas": (partial(with_schemas, MOST_PATTERNS + 1, "x"), f"{MOST_PATTERNS} patterns"),
@@ -76,33 +78,29 @@ def test_what_is_tried_pushes_nothing_out_that_is_decided_by() -> None:
         for at in range(books.KEEP + 1):
             policy = rules(**{f"tried{at}": {"v": 1, "effect": "deny", "subject": None}})
             books.rulebook(policy, policy_hash(policy))
-        assert books.rulebook(in_force, name) is first
     assert books.rulebook(in_force, name) is first
 
 
-def test_who_asks_for_the_same_at_once_waits_for_the_first() -> None:
+def test_who_tries_the_same_at_once_waits_for_the_first(monkeypatch: pytest.MonkeyPatch) -> None:
     made: list[str] = []
     begun, go = threading.Event(), threading.Event()
 
-    def make(named: Any) -> object:
+    def make(named: Any) -> Any:
         made.append(named.hash)
         begun.set()
         assert go.wait(30)
-        return object()
+        return books._compiled(named)
 
-    memo = books._Memo(make)
-    found: list[object] = []
-    named = books._Named(Policy(), "h")
-    threads = [threading.Thread(target=lambda: found.append(memo.of(named))) for _ in range(4)]
+    monkeypatch.setattr(books, "_rulebooks", books._Memo(make))
+    asked = AskBacktest(policy=rules())
+    threads = [threading.Thread(target=handlers._tried, args=(asked,)) for _ in range(4)]
     for one in threads:
         one.start()
     assert begun.wait(30)
     go.set()
     for one in threads:
         one.join(30)
-    assert made == ["h"]
-    assert len(found) == 4
-    assert len(set(map(id, found))) == 1
+    assert made == [policy_hash(rules())]
 
 
 def test_people_try_policies_and_programs_do_not() -> None:

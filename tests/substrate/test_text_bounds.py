@@ -11,6 +11,7 @@ from beliefd.kernel.policy import Policy, recorded
 from beliefd.kernel.substrate.arbitration_policy import Engine
 from beliefd.kernel.substrate.constraint_index import ConstraintIndex
 from beliefd.kernel.substrate.constraints import Action, judge
+from beliefd.kernel.substrate.derived import Source
 from beliefd.kernel.substrate.deriving import RuleSet, too_large
 from beliefd.kernel.substrate.explaining import Question, explain_call
 from beliefd.kernel.substrate.rule_reading import Unjudged
@@ -107,7 +108,7 @@ def test_a_rule_that_cannot_be_judged_lets_no_change_through() -> None:
     rules = RuleSet({"rule.r": raw}, trust)
     assert not rules.problems
     with pytest.raises(Unjudged) as refused:
-        rules.settle(HashTrieMap({"fact.x": {"v": 1, "t": TEXT}}), Growing(), 0, ["fact.x"])
+        rules.settle(HashTrieMap({"fact.x": {"v": 1, "t": TEXT}}), Growing[Source](), 0, ["fact.x"])
     assert too_large(refused.value).code == "TEXT_TOO_LONG"
 
 

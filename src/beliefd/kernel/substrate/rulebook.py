@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from threading import Lock
+from functools import lru_cache
 from typing import Any, Final, Generic, TypeVar
 
 from beliefd.kernel.policy import Policy
@@ -61,51 +61,15 @@ class _Named:
 
 
 class _Memo(Generic[T]):
-    """What was made for the policies that were asked for last. Who asks for one that is being made waits."""
+    """What was made for the policies that were asked for last: for those that are decided by, and apart from
+    them for those that are tried."""
 
     def __init__(self, make: Callable[[_Named], T]) -> None:
-        self._make = make
-        self._held: tuple[dict[str, T], dict[str, T]] = ({}, {})
-        """Of policies that are decided by, and of those that are tried; the last one was asked for last."""
-        self._making: dict[str, Lock] = {}
-        self._lock = Lock()
+        self._decided_by = lru_cache(KEEP)(make)
+        self._tried = lru_cache(KEEP_TRIED)(make)
 
     def of(self, named: _Named) -> T:
-        with self._lock:
-            if (found := self._found(named.hash)) is not None:
-                return found
-            making = self._making.setdefault(named.hash, Lock())
-        with making:
-            with self._lock:
-                if (found := self._found(named.hash)) is not None:
-                    return found
-            try:
-                made = self._make(named)
-                with self._lock:
-                    self._keep(named.hash, made)
-            finally:
-                with self._lock:
-                    self._making.pop(named.hash, None)
-            return made
-
-    def _found(self, name: str) -> T | None:
-        """Whoever only tries a policy does not keep it from being forgotten."""
-        held, tried = self._held
-        if _trying.get() and name in held:
-            return held[name]
-        if name in tried and not _trying.get():
-            self._keep(name, tried.pop(name))
-        mine = self._held[_trying.get()]
-        if name not in mine:
-            return None
-        mine[name] = mine.pop(name)
-        return mine[name]
-
-    def _keep(self, name: str, made: T) -> None:
-        mine = self._held[_trying.get()]
-        mine[name] = made
-        while len(mine) > (KEEP_TRIED if _trying.get() else KEEP):
-            del mine[next(iter(mine))]
+        return self._tried(named) if _trying.get() else self._decided_by(named)
 
 
 def _compiled(named: _Named) -> ConstraintIndex:

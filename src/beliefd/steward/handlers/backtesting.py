@@ -1,6 +1,7 @@
 """The handler that decides recorded ledgers again under another policy; nothing is written."""
 
 from collections.abc import AsyncIterator
+from threading import Lock
 
 from msgspec import Struct, field
 
@@ -22,6 +23,8 @@ from beliefd.steward.write.positions import existing_head, session_not_found
 from beliefd.stores.base import Store
 
 PAGE = 100
+COMPILING = Lock()
+"""One policy is compiled at a time: whoever tries the same one finds it made."""
 
 
 class BacktestHandlers(Struct, frozen=True):
@@ -100,7 +103,8 @@ class BacktestHandlers(Struct, frozen=True):
 
 def _tried(asked: AskBacktest) -> Trial:
     try:
-        return Trial(compiled(asked.policy))
+        with COMPILING:
+            return Trial(compiled(asked.policy))
     except BeliefdError as error:
         path = str((error.details or {}).get("path", "$")).removeprefix("$")
         raise invalid(error.message, f"$.policy{path}") from None
