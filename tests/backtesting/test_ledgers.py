@@ -255,7 +255,7 @@ def test_claims_are_gated_again_unless_other_detectors_would_be_asked(house: Too
 def test_only_sessions_that_one_may_see_are_decided_again(house: ToolWorld) -> None:
     house.root.create_space(LAB)
     own, foreign = filled(house, DEFAULT_SPACE, "albatross"), filled(house, LAB, "zanzibar")
-    eve = house.person(*with_rights(Role.AGENT, f"{DEFAULT_SPACE}=read"))
+    eve = house.person(*with_rights(Role.APPROVER, f"{DEFAULT_SPACE}=read"))
     answer = eve.backtest_policy(replace(BASE, constraints={}))
     assert answer.sessions == 1
     assert foreign.session_id not in msgspec.json.encode(answer).decode()

@@ -119,3 +119,11 @@ def test_an_index_that_remembers_texts_holds_what_one_holds_that_reads_them() ->
                 plain.heard.tokens,
                 plain.heard._first.keys(),
             )
+
+
+def test_a_file_of_one_line_that_is_too_long_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(files, "MAX_LINE", 100)
+    path = tmp_path / "long.jsonl"
+    path.write_text("x" * 1_000)
+    with pytest.raises(BeliefdError, match=r"line 1 of `long[.]jsonl` is longer than 100 bytes"):
+        files.format_of(path)

@@ -115,6 +115,7 @@ SPEAKERS = {
     "withdraw_approval": Role.ADMIN,
     "give_grant": Role.APPROVER,
     "adopt_policy": Role.ADMIN,
+    "backtest_policy": Role.APPROVER,
     "prove_policy": Role.ADMIN,
     "create_space": Role.ADMIN,
     "create_token": Role.ADMIN,

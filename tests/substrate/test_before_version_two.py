@@ -37,8 +37,8 @@ def test_it_verifies_in_both_languages() -> None:
 
 
 def test_what_a_document_does_not_say_is_what_was_the_rule_then() -> None:
-    now = ArbitrationPolicy(constraints=2, reasons="effect", scheduling=2, meaning=2)
-    before = ArbitrationPolicy(constraints=1, reasons="failure", scheduling=1, meaning=1)
+    now = ArbitrationPolicy(constraints=2, reasons="effect", scheduling=2, meaning=2, patterns="bounded")
+    before = ArbitrationPolicy(constraints=1, reasons="failure", scheduling=1, meaning=1, patterns="linear")
     assert (Policy().arbitration, recorded({}).arbitration) == (now, before)
     assert recorded({"arbitration": {"constraints": 2}}).arbitration.constraints == 2
 

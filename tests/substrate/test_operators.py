@@ -203,11 +203,11 @@ def test_a_pattern_takes_time_in_proportion_to_the_text() -> None:
 
 def test_a_schema_with_look_around_gives_up() -> None:
     """Neither it nor its opposite fits then. A million steps, as before, take 20 seconds on 100 KB."""
-    pattern = {"pattern": "(?=a)(a+)+$"}
-    text = "a" * 20_000 + "!"
+    pattern = {"pattern": r"(?=a)(a+)\1*$"}
+    text = "a" * 4_000 + "!"
     for schema in (Schema(pattern), Schema({"not": pattern})):
         assert seconds_of(lambda schema=schema: schema.fits(text)) < 3
-        assert not schema.fits("a" * 20_000 + "!")
+        assert not schema.fits(text)
     assert Schema(pattern).fits("aaa")
     assert not Schema({"not": pattern}).fits("aaa")
     assert seconds_of(lambda: Schema({"pattern": "(a+)+$"}).fits(text)) < 0.1

@@ -390,7 +390,13 @@ class Policy(Value, frozen=True):
 
 
 EARLIER: Final[dict[str, dict[str, Any]]] = {
-    "arbitration": {"constraints": 1, "reasons": "failure", "scheduling": 1, "meaning": 1},
+    "arbitration": {
+        "constraints": 1,
+        "reasons": "failure",
+        "scheduling": 1,
+        "meaning": 1,
+        "patterns": "linear",
+    },
     "beliefs": {"conclusions": "free", "tier": "READ_ONLY"},
     "evidence": {"require": "attested"},
     "provenance": {"sources": "any", "inputs": "any", "permissions": "any", "capabilities": "plain"},

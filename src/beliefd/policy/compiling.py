@@ -25,6 +25,7 @@ from beliefd.kernel.substrate.schemas import BadSchema, Schema
 from beliefd.kernel.values import shown
 from beliefd.ledger.chain import policy_hash
 from beliefd.policy.fact_names import is_fact, misfits
+from beliefd.policy.pattern_budget import over_budget
 
 KEYS: Final = "constraint.*"
 NAMED: Final = 24
@@ -58,6 +59,9 @@ def compiled_for(policy: Policy, questions: tuple[Guarantee, ...]) -> Policy:
 
 def problems(policy: Policy) -> Iterator[Problem]:
     """All that cannot be read as what it is meant to be. Schemas come first: constraints name them."""
+    if (unbounded := _unbounded(policy)) is not None:
+        yield unbounded  # and nothing else: all else is found out by compiling it
+        return
     for name, tool in policy.tools.items():
         yield from _schema(tool.schema, f"$.tools.{name}.schema")
     for name, schema in policy.schemas.items():
@@ -72,6 +76,16 @@ def problems(policy: Policy) -> Iterator[Problem]:
     for clause in (one for rule in rules.rules for one in rule.clauses):
         yield from _policy_keys(clause.paths, f"$.rules.{clause.rule}")
     yield from _promises(policy)
+
+
+def _unbounded(policy: Policy) -> Problem | None:
+    """INVARIANT: nothing is compiled whose size is not bounded, not even to be tried."""
+    if policy.arbitration.patterns != "bounded":
+        wrong = "patterns without bounds are for ledgers from before there were any"
+        return Problem("$.arbitration.patterns", wrong, "take it out")
+    if (over := over_budget(policy)) is not None:
+        return Problem(over.path, over.message, "take some out, or let them repeat less")
+    return None
 
 
 def _promises(policy: Policy) -> Iterator[Problem]:

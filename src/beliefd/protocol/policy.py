@@ -3,6 +3,7 @@
 from typing import Literal
 
 from beliefd.kernel.policy import Policy
+from beliefd.kernel.values import PEOPLE
 from beliefd.protocol.backtesting import AskBacktest, Backtest
 from beliefd.protocol.explaining import ExplainPolicy, PolicyExplanation
 from beliefd.protocol.operation import MIB, OPERATORS, Answer, Operation, Vocabulary, asks, reads
@@ -47,6 +48,7 @@ class PolicyRows(Vocabulary):
         AskBacktest,
         Backtest,
         "What another policy would have decided",
+        roles=frozenset(PEOPLE),  # people write policies; programs have no use for it
         max_body=4 * MIB,
         example={"policy": {"uncertainty": {"explain_above": 0.2, "defer_above": 0.4}}, "limit": 1000},
     )

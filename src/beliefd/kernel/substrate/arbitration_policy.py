@@ -3,6 +3,7 @@
 from typing import Annotated, Final, Literal
 
 import msgspec
+from msgspec import Struct
 
 from beliefd.kernel.values import Value
 
@@ -20,12 +21,25 @@ MEANING: Final = 2
 """The newest version of what values, budgets of derived facts and episodes mean."""
 
 
+class Engine(Struct, frozen=True):
+    """How patterns are compiled: how often those with look-around may try again, and whether their size and
+    the texts that they are held against are bounded."""
+
+    steps: int | None = STEPS
+    bounded: bool = True
+
+
+NEWEST_ENGINE: Final = Engine()
+
+
 class ArbitrationPolicy(Value, frozen=True):
     """How constraints are read, and what an answer is called.
 
     `constraints` is the newest version that is read: under 1, those of version 2 are malformed, and deny.
     With `reasons: effect`, the reason code of what a person is asked about is `ASK`, of what is put off
-    `DEFER`; with `failure` it is that of the first reason.
+    `DEFER`; with `failure` it is that of the first reason. `patterns: linear` is for ledgers from before
+    patterns and their texts were bounded, and does not come into force any more.
+
     Under `scheduling: 1`, a mode that an event records recovers from that event on, shares of budgets are
     taken in floating point, and programs resume and use up each other's interrupts.
 
@@ -38,11 +52,12 @@ class ArbitrationPolicy(Value, frozen=True):
     reasons: Literal["effect", "failure"] = "effect"
     scheduling: Annotated[int, msgspec.Meta(ge=1, le=SCHEDULING)] = SCHEDULING
     meaning: Annotated[int, msgspec.Meta(ge=1, le=MEANING)] = MEANING
+    patterns: Literal["bounded", "linear"] = "bounded"
 
     @property
-    def steps(self) -> int | None:
-        """How often a pattern inside a schema may try again."""
-        return EARLIER_STEPS if self.constraints == 1 else STEPS
+    def engine(self) -> Engine:
+        """How patterns are compiled."""
+        return Engine(EARLIER_STEPS if self.constraints == 1 else STEPS, self.patterns == "bounded")
 
     @property
     def strict(self) -> bool:

@@ -22,7 +22,7 @@ from beliefd.kernel.substrate.constraints import (
     Judgement,
     Subject,
     ambiguous,
-    failing,
+    failure_of,
     read_constraint,
 )
 from beliefd.kernel.substrate.operators import SchemaCheck
@@ -84,9 +84,9 @@ class ConstraintIndex:
         for subject, constraints in self.fixed.items():
             found = {}
             for constraint in constraints:
-                code = failing(constraint, state, self.fits)
-                if code is not None:
-                    found[constraint.key] = Failure(constraint, code)
+                failure = failure_of(constraint, state, self.fits)
+                if failure is not None:
+                    found[constraint.key] = failure
             failures[subject] = HashTrieMap(found)
         return Truths(self, HashTrieMap(failures), self._unclear(state))
 
@@ -111,7 +111,7 @@ class ConstraintIndex:
             if one.effect == "allow"
             and not one.key.startswith(INVARIANTS)
             and one.names(action)
-            and failing(one, known, self.fits) is None
+            and failure_of(one, known, self.fits) is None
         ]
 
 
@@ -146,12 +146,10 @@ class Truths(Struct, frozen=True):
                 if (subject, constraint.key) in seen:
                     continue
                 seen.add((subject, constraint.key))
-                code = failing(constraint, state, self.rules.fits)
+                failure = failure_of(constraint, state, self.rules.fits)
                 held = failures[subject]
-                if code is not None:
-                    failures = failures.insert(
-                        subject, held.insert(constraint.key, Failure(constraint, code))
-                    )
+                if failure is not None:
+                    failures = failures.insert(subject, held.insert(constraint.key, failure))
                 elif constraint.key in held:
                     failures = failures.insert(subject, held.remove(constraint.key))
                 if constraint.deep:
@@ -186,8 +184,8 @@ class Truths(Struct, frozen=True):
         if not asked:
             return []
         known = action.known(state)
-        found = ((one, failing(one, known, self.rules.fits)) for one in asked)
-        failures = [Failure(one, code) for one, code in found if code is not None]
+        found = (failure_of(one, known, self.rules.fits) for one in asked)
+        failures = [failure for failure in found if failure is not None]
         if action.tool_id is not None:
             failures += [twofold for one in asked if (twofold := ambiguous(one, known)) is not None]
         return failures

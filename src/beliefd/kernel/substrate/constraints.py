@@ -8,6 +8,7 @@ from enum import IntEnum
 from typing import Any, Final, Literal, get_args
 
 from msgspec import UNSET, Struct, UnsetType
+from msgspec.structs import replace
 
 from beliefd.kernel.substrate.arbitration_policy import ArbitrationPolicy
 from beliefd.kernel.substrate.operators import SchemaCheck
@@ -26,6 +27,7 @@ from beliefd.kernel.substrate.predicates import (
     paths_read,
     schemas_named,
 )
+from beliefd.kernel.substrate.text_bounds import TextTooLong
 from beliefd.kernel.values import Value
 
 OnFail = Literal["block", "ask", "defer", "degrade"]
@@ -36,6 +38,10 @@ MILDER: Final = tuple(one for one in ON_FAIL if one != "block")
 """Effects of their own from version 2 on: a deny with that `on_fail`."""
 EFFECTS_BY_VERSION: Final = {1: EFFECTS, 2: (*EFFECTS, *MILDER)}
 INVARIANTS: Final = "constraint.invariant."
+MALFORMED: Final = "MALFORMED_CONSTRAINT"
+TEXT_TOO_LONG: Final = "TEXT_TOO_LONG"
+NOT_JUDGED: Final = (MALFORMED, TEXT_TOO_LONG)
+"""Codes of constraints that stand in the way whatever they say."""
 NEWEST: Final = ArbitrationPolicy()
 FIELDS: Final = frozenset({"v", "effect", "subject", "when", "on_fail", "reason"})
 
@@ -192,7 +198,7 @@ def read_constraint(
             raise Malformed("`reason` is not text", "reason")
         when = None
         if raw.get("when") is not None:
-            read = parse(raw["when"], version=version, steps=rules.steps, widely=rules.strict)
+            read = parse(raw["when"], version=version, engine=rules.engine, widely=rules.strict)
             when = condition(read, known)
             if version > 1 and key.startswith(INVARIANTS):
                 _refuse_call(when)
@@ -266,9 +272,9 @@ def judge(
     for constraint in constraints:
         if not constraint.names(action):
             continue
-        code = failing(constraint, known, fits)
-        if code is not None:
-            failures.append(Failure(constraint, code))
+        failure = failure_of(constraint, known, fits)
+        if failure is not None:
+            failures.append(failure)
         elif constraint.effect == "allow":
             allowed = True
         if action.tool_id is not None and (unclear := ambiguous(constraint, known)) is not None:
@@ -276,10 +282,20 @@ def judge(
     return Judgement(allowed, tuple(failures))
 
 
+def failure_of(constraint: Constraint, state: Mapping[str, Any], fits: SchemaCheck) -> Failure | None:
+    """INVARIANT: what cannot be judged blocks, as what cannot be read does, whatever it is for."""
+    try:
+        code = failing(constraint, state, fits)
+    except TextTooLong:
+        return Failure(replace(constraint, on_fail="block"), TEXT_TOO_LONG)
+    return None if code is None else Failure(constraint, code)
+
+
 def failing(constraint: Constraint, state: Mapping[str, Any], fits: SchemaCheck) -> str | None:
-    """The code under which an applicable constraint stands in the way, or None if it does not."""
+    """The code under which an applicable constraint stands in the way, or None if it does not. Raises
+    `TextTooLong`, where that cannot be said."""
     if constraint.malformed is not None:
-        return "MALFORMED_CONSTRAINT"
+        return MALFORMED
     fires = constraint.when is None or holds(constraint.when, state, fits)
     if constraint.effect == "deny":
         return "DENIED" if fires else None

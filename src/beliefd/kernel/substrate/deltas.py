@@ -6,7 +6,7 @@ from msgspec import UNSET
 from msgspec.structs import replace
 
 from beliefd.kernel.scan.markers import find_marker
-from beliefd.kernel.substrate.constraints import Action, Failure, Judgement, Reason
+from beliefd.kernel.substrate.constraints import NOT_JUDGED, Action, Failure, Judgement, Reason
 from beliefd.kernel.substrate.dense import ATTACHED_BY
 from beliefd.kernel.substrate.events import CandidateResult
 from beliefd.kernel.substrate.namespaces import may_write, write_capability
@@ -58,9 +58,10 @@ def judge_delta(situation: Situation, candidate: DeltaCandidate, index: int) -> 
 
 
 def _not_writable(situation: Situation, patch: Patch, touched: set[str]) -> list[Reason]:
-    role = situation.facts.principal.role
+    role, rules = situation.facts.principal.role, bool(situation.facts.policy.rules)
     reasons = not_by_hand(patch, situation.facts)
-    reasons += [reason for key in sorted(touched) if (reason := may_write(role, key)) is not None]
+    found = (may_write(role, key, rules=rules) for key in sorted(touched))
+    reasons += [reason for reason in found if reason is not None]
     if (marked := find_marker(patch.set)) is not None:
         # INVARIANT: the symbolic state is of the grounded lane; speculation is not written into it.
         text = f"{marked.found} at `{marked.path}` is speculation, and what is proposed cannot rest on it"
@@ -132,7 +133,7 @@ def _dropped(
     for one in in_order(judgement.failures):
         reason = explain(one, known, situation.rules.fits, by_effect=by_effect)
         goals = _goals(one, staged)
-        if one.code == "MALFORMED_CONSTRAINT":
+        if one.code in NOT_JUDGED:
             reasons.append(reason)
         elif len(goals) > 1:
             names = " and ".join(f"`{key}`" for key in goals)

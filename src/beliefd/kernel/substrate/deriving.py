@@ -15,7 +15,7 @@ from rpds import HashTrieMap
 from beliefd.kernel.canonical import canonical
 from beliefd.kernel.parts import Growing
 from beliefd.kernel.substrate.arbitration_policy import ArbitrationPolicy
-from beliefd.kernel.substrate.constraints import NEWEST, Reason
+from beliefd.kernel.substrate.constraints import NEWEST, TEXT_TOO_LONG, Reason
 from beliefd.kernel.substrate.derived import DerivedFact, Source
 from beliefd.kernel.substrate.operators import SchemaCheck
 from beliefd.kernel.substrate.paths import ABSENT, keys_of, same
@@ -29,6 +29,7 @@ from beliefd.kernel.substrate.rule_reading import (
     Clause,
     Rule,
     TooLarge,
+    Unjudged,
     read_rule,
 )
 from beliefd.kernel.substrate.rule_room import Room
@@ -95,9 +96,7 @@ class RuleSet:
         arbitration: ArbitrationPolicy = NEWEST,
     ) -> None:
         self.fits, self.strict = fits, arbitration.strict
-        self.rules = [
-            read_rule(key, raw[key], known, strict=self.strict) for key in sorted(raw)[: MAX_RULES + 1]
-        ]
+        self.rules = [read_rule(key, raw[key], known, arbitration) for key in sorted(raw)[: MAX_RULES + 1]]
         self.by_key: dict[str, list[Clause]] = {}
         for clause in (one for rule in self.rules for one in rule.clauses):
             self.by_key.setdefault(clause.key, []).append(clause)
@@ -301,6 +300,9 @@ def _answered(value: Any, paths: list[tuple[str, str]]) -> str | None:
 
 
 def too_large(error: TooLarge) -> Reason:
+    if isinstance(error, Unjudged):
+        text = f"whether `{error.rule}` derives `{error.key}` cannot be said: {error.why}"
+        return Reason(code=TEXT_TOO_LONG, text=text, keys=(error.key,), remedy="a shorter text")
     if error.path:
         most = f"take up {error.room} bytes and be nested {error.nested} deep at most"
         text = f"`{error.rule}` copies `{error.path}`, and what stands there may {most}"

@@ -12,6 +12,8 @@ WRITERS: Final[dict[str, frozenset[Role]]] = {
     "constraint": frozenset(),
 }
 """The last two belong to the kernel: they change with the policy and never by proposal."""
+RULES: Final = "rule"
+"""Where a policy has rules, this is the kernel's as well."""
 
 
 def namespace(key: str) -> str:
@@ -23,11 +25,13 @@ def write_capability(key: str) -> str:
     return f"write:{namespace(key)}"
 
 
-def may_write(role: Role, key: str) -> Reason | None:
-    """None if this role may write the key; else why not."""
+def may_write(role: Role, key: str, *, rules: bool = False) -> Reason | None:
+    """None if this role may write the key; else why not. With `rules`, there is a namespace for them, too."""
     head, dot, rest = key.partition(".")
+    if rules and head == RULES and rest:
+        return None  # nobody may, which `renewing.not_by_hand` says
     if head not in WRITERS or not dot or not rest:
-        known = ", ".join(f"{name}.*" for name in WRITERS)
+        known = ", ".join(f"{name}.*" for name in (*WRITERS, *([RULES] if rules else ())))
         return Reason(code="UNKNOWN_NAMESPACE", text=f"`{key}` is in none of {known}", keys=(key,))
     if role in WRITERS[head]:
         return None

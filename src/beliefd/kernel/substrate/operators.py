@@ -10,6 +10,7 @@ from typing import Any, Final, Literal, get_args
 from msgspec import Struct
 
 from beliefd.kernel.canonical import NotCanonical, canonical
+from beliefd.kernel.substrate.arbitration_policy import Engine
 from beliefd.kernel.substrate.comparing import (
     Bound,
     Comparison,
@@ -56,7 +57,7 @@ class Operator(Struct, frozen=True):
     accepts: Callable[[Args], bool]
     holds: Truth
     words: Callable[[Args], tuple[str, str]]
-    prepared: Callable[[Args, int | None], Args] = lambda args, _: args
+    prepared: Callable[[Args, Engine], Args] = lambda args, _: args
     widely: Callable[[Args], Args] = lambda args: args
     version: int = 2
     reads: tuple[str, ...] = ()
@@ -102,8 +103,8 @@ def _is(words: str) -> tuple[str, str]:
     return f"is {words}", f"is not {words}"
 
 
-def _schema(args: Args, steps: int | None) -> Args:
-    return (args[0], Schema(args[1], steps)) if isinstance(args[1], dict) else args
+def _schema(args: Args, engine: Engine) -> Args:
+    return (args[0], Schema(args[1], engine)) if isinstance(args[1], dict) else args
 
 
 def _fits_schema(found: Any, args: Args, _: Mapping[str, Any], fits: SchemaCheck) -> bool:
@@ -153,7 +154,7 @@ def _comparison(op: Comparison) -> Operator:
     )
 
 
-def _bounds(args: Args, _: int | None) -> Args:
+def _bounds(args: Args, _: Engine) -> Args:
     """Times are read once."""
     return (args[0], *(Bound(one) if isinstance(one, str) else one for one in args[1:]))
 
@@ -162,7 +163,7 @@ def _wide_bounds(args: Args) -> Args:
     return (args[0], *(Bound(one, wide=True) if isinstance(one, str) else one for one in args[1:]))
 
 
-def _members(args: Args, _: int | None) -> Args:
+def _members(args: Args, _: Engine) -> Args:
     return args[0], Members(args[1])
 
 
@@ -233,7 +234,7 @@ TABLE: Final[dict[str, Operator]] = {
         _path_and(_is_text),
         lambda found, args, _, __: isinstance(found, str) and args[1].found_in(found),
         lambda args: (f"matches {shown(args[1])}", f"does not match {shown(args[1])}"),
-        lambda args, _: (args[0], Pattern(args[1])),
+        lambda args, engine: (args[0], Pattern(args[1], engine)),
         kinds=("text",),
     ),
     "subset": Operator(

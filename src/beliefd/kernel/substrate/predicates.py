@@ -8,10 +8,11 @@ from typing import Any, Final
 
 from msgspec import Struct
 
-from beliefd.kernel.substrate.arbitration_policy import STEPS, VERSION
+from beliefd.kernel.substrate.arbitration_policy import NEWEST_ENGINE, VERSION, Engine
 from beliefd.kernel.substrate.operators import TABLE, SchemaCheck
 from beliefd.kernel.substrate.paths import ABSENT, keys_of, look_up
 from beliefd.kernel.substrate.schemas import BadPattern, BadSchema
+from beliefd.kernel.substrate.text_bounds import TextTooLong
 
 MAX_DEPTH: Final = 32
 MAX_NODES: Final = 1_000
@@ -68,7 +69,7 @@ class _Reading(Struct):
     """What is read so far, and by which rules."""
 
     version: int
-    steps: int | None
+    engine: Engine
     widely: bool = True
     count: int = 0
 
@@ -77,13 +78,12 @@ def parse(
     raw: Any,
     path: str = "when",
     version: int = VERSION,
-    steps: int | None = STEPS,
+    engine: Engine = NEWEST_ENGINE,
     *,
     widely: bool = True,
 ) -> Predicate:
-    """`steps` is how often a pattern inside a schema may try again (`schemas.STEPS`); `widely`: times in
-    values are read in every way that they may be written."""
-    return _parse(raw, path, 0, _Reading(version, steps, widely))
+    """`widely`: times in values are read in every way that they may be written."""
+    return _parse(raw, path, 0, _Reading(version, engine, widely))
 
 
 def _parse(raw: Any, path: str, depth: int, reading: _Reading) -> Predicate:
@@ -110,7 +110,7 @@ def _arguments(op: str, args: tuple[Any, ...], path: str, reading: _Reading) -> 
     if not known.accepts(args):
         raise Malformed(f"`{path}`: {op} takes {known.takes}", f"{path}.args")
     try:
-        prepared = known.prepared(args, reading.steps)
+        prepared = known.prepared(args, reading.engine)
     except BadSchema as error:
         raise Malformed(f"`{path}`: not a schema: {error}", f"{path}.args[1]") from None
     except BadPattern as error:
@@ -119,7 +119,10 @@ def _arguments(op: str, args: tuple[Any, ...], path: str, reading: _Reading) -> 
 
 
 def holds(predicate: Predicate, state: Mapping[str, Any], fits: SchemaCheck) -> bool:
-    """Is it true in this state? The call, if there is one, stands under `call`."""
+    """Is it true in this state? The call, if there is one, stands under `call`.
+
+    Raises `TextTooLong`, where that hangs on a text that is too long for its pattern.
+    """
     op, args = predicate.op, predicate.args
     if op == "all":
         return all(holds(item, state, fits) for item in args)
@@ -130,7 +133,10 @@ def holds(predicate: Predicate, state: Mapping[str, Any], fits: SchemaCheck) -> 
     found = look_up(state, args[0])
     if found is ABSENT:
         return op == "missing"
-    return TABLE[op].holds(found, args, state, fits)
+    try:
+        return TABLE[op].holds(found, args, state, fits)
+    except TextTooLong as error:
+        raise error.at(args[0]) from None
 
 
 def paths_read(predicate: Predicate) -> frozenset[str]:

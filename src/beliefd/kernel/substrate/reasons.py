@@ -6,10 +6,11 @@ from typing import Any, Final
 from msgspec import UNSET
 
 from beliefd.kernel.context.words import origin_of
-from beliefd.kernel.substrate.constraints import Failure, Reason, Strictness
+from beliefd.kernel.substrate.constraints import TEXT_TOO_LONG, Failure, Reason, Strictness
 from beliefd.kernel.substrate.operators import TABLE, SchemaCheck, shown
 from beliefd.kernel.substrate.paths import ABSENT, look_up
 from beliefd.kernel.substrate.predicates import CALL_FACTS, Predicate, holds, paths_read
+from beliefd.kernel.substrate.text_bounds import TextTooLong
 
 MAX_WORDS: Final = 2_000
 NO_ALLOW: Final = Reason(code="NO_ALLOW", text="no constraint allows it", remedy="an allow that applies")
@@ -33,6 +34,9 @@ def explain(failure: Failure, state: Mapping[str, Any], fits: SchemaCheck, *, by
     if constraint.malformed is not None:
         text = f"the constraint is malformed: {constraint.malformed}"
         remedy = "a constraint that can be read"
+    elif failure.code == TEXT_TOO_LONG and constraint.when is not None:
+        keys, text = tuple(sorted(paths_read(constraint.when))), _too_long(constraint.when, state, fits)
+        remedy = "a shorter text, or a smaller pattern"
     elif constraint.when is None:
         keys = (failure.path,) if failure.path else ()
         text = constraint.reason or (ASKED if asks else "it is denied outright")
@@ -55,6 +59,22 @@ def explain(failure: Failure, state: Mapping[str, Any], fits: SchemaCheck, *, by
     )
 
 
+def _too_long(when: Predicate, state: Mapping[str, Any], fits: SchemaCheck) -> str:
+    try:
+        holds(when, state, fits)
+    except TextTooLong as error:
+        return f"its condition cannot be judged: {error}"
+    return "its condition could not be judged: a text was too long"
+
+
+def _is(predicate: Predicate, wanted: bool, state: Mapping[str, Any], fits: SchemaCheck) -> bool:
+    """What cannot be said is not as it is wanted."""
+    try:
+        return holds(predicate, state, fits) is wanted
+    except TextTooLong:
+        return False
+
+
 def _origin(keys: tuple[str, ...], state: Mapping[str, Any]) -> tuple[str, ...]:
     names = [key.removeprefix(f"{CALL_FACTS}.") for key in keys if key.startswith(f"{CALL_FACTS}.")]
     facts = look_up(state, CALL_FACTS) if names else None
@@ -67,7 +87,7 @@ def needed(predicate: Predicate, wanted: bool, state: Mapping[str, Any], fits: S
     if op == "not":
         return needed(args[0], not wanted, state, fits)
     if op in ("all", "any"):
-        astray = [item for item in args if holds(item, state, fits) is not wanted]
+        astray = [item for item in args if not _is(item, wanted, state, fits)]
         words = [needed(item, wanted, state, fits) for item in astray]
         joint = " and " if (op == "all") is wanted else " or "
         return f"({joint.join(words)})" if len(words) > 1 else (words or ["nothing: it is always so"])[0]

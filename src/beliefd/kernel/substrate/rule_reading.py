@@ -10,7 +10,8 @@ from typing import Any, Final
 from msgspec import Struct
 
 from beliefd.kernel.canonical import canonical
-from beliefd.kernel.substrate.constraints import condition
+from beliefd.kernel.substrate.arbitration_policy import ArbitrationPolicy
+from beliefd.kernel.substrate.constraints import NEWEST, condition
 from beliefd.kernel.substrate.derived import DerivedFact
 from beliefd.kernel.substrate.operators import MAX_PATH, SchemaCheck
 from beliefd.kernel.substrate.paths import ABSENT, keys_of, look_up
@@ -26,6 +27,7 @@ from beliefd.kernel.substrate.predicates import (
     paths_read,
     reads_call,
 )
+from beliefd.kernel.substrate.text_bounds import TextTooLong
 
 RULES: Final = "rule."
 FACTS: Final = "fact."
@@ -46,6 +48,14 @@ class TooLarge(Exception):
     def __init__(self, rule: str, key: str, path: str = "", room: int = 0, nested: int = 0) -> None:
         super().__init__(rule, key, path, room, nested)
         self.rule, self.key, self.path, self.room, self.nested = rule, key, path, room, nested
+
+
+class Unjudged(TooLarge):
+    """Whether a rule fires hangs on a text that is too long for its pattern; `why` says on which."""
+
+    def __init__(self, rule: str, key: str, why: str) -> None:
+        super().__init__(rule, key)
+        self.why = why
 
 
 class Copy(Struct, frozen=True):
@@ -70,8 +80,11 @@ class Clause(Struct, frozen=True):
 
     def fact(self, state: Mapping[str, Any], fits: SchemaCheck) -> DerivedFact | None:
         """What it derives in this state; None if it does not fire, or if there is nothing to copy."""
-        if self.when is not None and not holds(self.when, state, fits):
-            return None
+        try:
+            if self.when is not None and not holds(self.when, state, fits):
+                return None
+        except TextTooLong as error:
+            raise Unjudged(self.rule, self.key, str(error)) from None
         value = self._put_together(state)
         if value is ABSENT:
             return None
@@ -114,15 +127,19 @@ class Rule(Struct, frozen=True):
     misfit: Misfit | None = None
 
 
-def read_rule(key: str, raw: Any, known: Container[str] | None = None, *, strict: bool = True) -> Rule:
+def read_rule(
+    key: str, raw: Any, known: Container[str] | None = None, arbitration: ArbitrationPolicy = NEWEST
+) -> Rule:
     """INVARIANT: never raises; `known` are the schemas that may be named."""
     try:
-        return Rule(key, tuple(_clauses(key, raw, known, strict)))
+        return Rule(key, tuple(_clauses(key, raw, known, arbitration)))
     except Malformed as error:
         return Rule(key, malformed=str(error), misfit=error.misfit)
 
 
-def _clauses(key: str, raw: Any, known: Container[str] | None, strict: bool) -> Iterator[Clause]:
+def _clauses(
+    key: str, raw: Any, known: Container[str] | None, arbitration: ArbitrationPolicy
+) -> Iterator[Clause]:
     if not isinstance(raw, dict):
         raise Malformed("it is not an object")
     if unknown := sorted(str(name) for name in raw if name not in FIELDS):
@@ -130,7 +147,10 @@ def _clauses(key: str, raw: Any, known: Container[str] | None, strict: bool) -> 
         raise Malformed(f"`{unknown[0]}` is not a field of a rule", unknown[0], unknown[0], left)
     if raw.get("v") != 1 or isinstance(raw.get("v"), bool):
         raise Malformed("`v` is not 1", "v", raw.get("v"), ["1"])
-    when = None if raw.get("when") is None else condition(parse(raw["when"], widely=strict), known)
+    when = None
+    if raw.get("when") is not None:
+        read = parse(raw["when"], engine=arbitration.engine, widely=arbitration.strict)
+        when = condition(read, known)
     if when is not None and reads_call(when):
         raise Malformed("a rule reads the state, and `when` is about a call or the time", "when")
     derive = raw.get("derive")

@@ -58,6 +58,9 @@ def format_of(path: Path) -> str:
             continue
         if isinstance(value, dict) and (found := _format(value)) is not None:
             return found
+    if long := [line.number for line in lines if line.data is None]:
+        wrong = f"line {long[0]} of `{path.name}` is longer than {MAX_LINE} bytes: too long to tell"
+        raise invalid(wrong, f"line {long[0]}")
     known = ", ".join(one for one in FORMATS if one != AUTO)
     raise invalid(f"cannot tell the format of `{path.name}`; give one of {known} with `--format`", "--format")
 

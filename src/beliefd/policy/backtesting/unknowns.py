@@ -10,6 +10,7 @@ from beliefd.kernel.substrate.constraints import INVARIANTS, Action, Constraint
 from beliefd.kernel.substrate.events import CandidateResult
 from beliefd.kernel.substrate.operators import SchemaCheck
 from beliefd.kernel.substrate.predicates import CALL, CALL_FACTS, Predicate, holds, paths_read
+from beliefd.kernel.substrate.text_bounds import TextTooLong
 
 NOW: Final = frozenset({"block", "degrade"})
 """What denies at once, whatever else there is."""
@@ -52,7 +53,11 @@ def undecided(
             continue
         known = action.known(state) if known is None else known
         why: list[str] = []
-        if truth(one.when, known, rules.fits, unknown, why) is None:
+        try:
+            is_open = truth(one.when, known, rules.fits, unknown, why) is None
+        except TextTooLong:  # it denies, unless what is not known spares it the text
+            is_open = bool(why)
+        if is_open:
             found.append(Undecided(one.key, why[0]))
     return found
 

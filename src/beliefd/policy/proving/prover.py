@@ -13,6 +13,7 @@ from beliefd.kernel.substrate.constraints import Constraint
 from beliefd.kernel.substrate.guarantees import Guarantee
 from beliefd.kernel.substrate.predicates import paths_read, schemas_named
 from beliefd.kernel.substrate.rulebook import rulebook
+from beliefd.kernel.substrate.text_bounds import TextTooLong
 from beliefd.ledger.chain import policy_hash
 from beliefd.policy.proving.affected import affected, outside
 from beliefd.policy.proving.logic import Formula, either
@@ -80,7 +81,7 @@ class Prover:
         started = time.monotonic()
         try:
             found = self._answered(asked, tuple(others) or (asked,))
-        except Unsettled as error:
+        except (Unsettled, TextTooLong) as error:
             found = Proof(question=asked.words, answer="cannot_say", why=str(error))
         took = round(time.monotonic() - started, 3)
         return Proof(

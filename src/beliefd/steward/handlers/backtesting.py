@@ -1,11 +1,12 @@
 """The handler that decides recorded ledgers again under another policy; nothing is written."""
 
-import asyncio
 from collections.abc import AsyncIterator
+from threading import Lock
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from beliefd.kernel.errors import BeliefdError, invalid
+from beliefd.kernel.substrate.rulebook import trying
 from beliefd.kernel.system.state import SYSTEM
 from beliefd.ledger.envelope import LedgerBroken
 from beliefd.policy.compiling import compiled
@@ -16,12 +17,14 @@ from beliefd.steward.backtesting.ledgers import LedgerTrial, Trial
 from beliefd.steward.backtesting.tally import Tally
 from beliefd.steward.call import Call
 from beliefd.steward.handlers.ledger import DecidedUnder
-from beliefd.steward.offload import in_pool
+from beliefd.steward.offload import in_pool, too_busy
 from beliefd.steward.spaces import Spaces
 from beliefd.steward.write.positions import existing_head, session_not_found
 from beliefd.stores.base import Store
 
 PAGE = 100
+COMPILING = Lock()
+"""One policy is compiled at a time: whoever tries the same one finds it made."""
 
 
 class BacktestHandlers(Struct, frozen=True):
@@ -29,11 +32,25 @@ class BacktestHandlers(Struct, frozen=True):
 
     store: Store
     spaces: Spaces
+    _asking: set[str] = field(default_factory=set)
+    """Whose backtests are under way."""
 
     async def backtest_policy(self, call: Call) -> Backtest:
+        """INVARIANT: nobody has two under way, and none pushes what is decided by out of memory."""
+        who = call.principal.id
+        if who in self._asking:
+            raise too_busy("a backtest of yours is under way: one at a time")
+        self._asking.add(who)
+        try:
+            with trying():
+                return await self._backtest(call)
+        finally:
+            self._asking.discard(who)
+
+    async def _backtest(self, call: Call) -> Backtest:
         """INVARIANT: only what its caller may read is decided again, and no more than it asks for."""
-        asked = await asyncio.to_thread(convert, call.body, AskBacktest)  # a policy can be long
-        trial, tally = await asyncio.to_thread(_tried, asked), Tally()
+        asked = await in_pool("parse", convert, call.body, AskBacktest)  # a policy can be long
+        trial, tally = await in_pool("question", _tried, asked), Tally()
         after = asked.after
         async for session_id in self._sessions(call, asked):
             start = after.seq if after is not None and after.session_id == session_id else 0
@@ -86,7 +103,8 @@ class BacktestHandlers(Struct, frozen=True):
 
 def _tried(asked: AskBacktest) -> Trial:
     try:
-        return Trial(compiled(asked.policy))
+        with COMPILING:
+            return Trial(compiled(asked.policy))
     except BeliefdError as error:
         path = str((error.details or {}).get("path", "$")).removeprefix("$")
         raise invalid(error.message, f"$.policy{path}") from None
