@@ -93,6 +93,7 @@ class Lexicon(Value, frozen=True, dict=True):
     qualities: Words = ()
     narrow: dict[str, Words] = {}
     otherwise: dict[str, Class] = {}
+    ranges: Words = ()
 
     @cached_property
     def asked(self) -> dict[str, int]:
