@@ -58,14 +58,25 @@ class Atom(Struct, frozen=True, gc=False):
     parts: tuple[str, ...]
 
 
+_MARK: Final = "ˣ"
+"""Around the number of a mark that is combined with a letter. No other text has it: it is folded itself."""
+_MARKS: Final = re.compile(f"{_MARK}[0-9a-f]+{_MARK}")
+
+
 class _Fold(dict[int, str | None]):
     """A `str.translate` table, worked out per character: `unicodedata.normalize` is quadratic on marks."""
 
     def __missing__(self, code: int) -> str | None:
         char = chr(code)
-        folded: str | None = unicodedata.normalize("NFKC", char).casefold()
-        if unicodedata.category(char) in ("Cf", "Cc", "Cs", "Mn") and char not in "\n\t\r":
+        # Not `casefold`: ß and ς are letters of their own in addresses.
+        folded: str | None = unicodedata.normalize("NFKC", char).lower()
+        kind = unicodedata.category(char)
+        if (kind in ("Cf", "Cc", "Cs") and char not in "\n\t\r") or unicodedata.name(char, "").startswith(
+            ("VARIATION SELECTOR", "COMBINING GRAPHEME")
+        ):
             folded = None
+        elif kind == "Mn":
+            folded = f"{_MARK}{code:x}{_MARK}"
         if len(self) < 8_192:
             self[code] = folded
         return folded
@@ -76,11 +87,26 @@ _FOLD: Final = _Fold({ord(char): plain for plain, chars in _PLAIN.items() for ch
 
 
 def folded(text: str) -> str:
-    """Lower case, compatibility forms resolved, invisible characters gone."""
+    """Lower case, compatibility forms resolved, invisible characters gone.
+
+    Marks are gone from words, so that nobody hides an order with them. In addresses they make another one.
+    """
     if text.isascii():
         return text.lower()
     composed = text if len(text) > 20_000 else unicodedata.normalize("NFC", text[:20_000])
-    return composed.translate(_FOLD)
+    plain = composed.translate(_FOLD)
+    return plain if _MARK not in plain else re.sub(r"\S+", _without_marks, plain)
+
+
+def _without_marks(found: re.Match[str]) -> str:
+    run = found.group()
+    if _MARK not in run:
+        return run
+    bare = _MARKS.sub("", run)
+    return run if "@" in bare or "://" in bare or _DOTTED.search(bare) else bare
+
+
+_DOTTED: Final = re.compile(r"\w\.\w")
 
 
 def atoms(text: str, months: dict[str, int]) -> Iterator[Atom]:
@@ -182,16 +208,15 @@ def url(raw: str) -> str:
     rest = raw.split("://", 1)[-1].partition("#")[0]
     host, slash, path = re.match(r"([^/?]*)([/?]?)(.*)", rest, re.S).groups()  # type: ignore[union-attr]
     host = _host(host.rpartition("@")[2].removeprefix("www.").removesuffix(":443").removesuffix(":80"))
-    return f"{host}{slash}{unquote(path).casefold()}".rstrip("/")
+    return f"{host}{slash}{unquote(path).lower()}".rstrip("/")
 
 
 def _host(host: str) -> str:
+    """In punycode, each letter for itself: `ß` is not `ss` to whoever looks a host up today."""
     if host.isascii():
         return host.lower()
-    try:
-        return host.encode("idna").decode().lower()
-    except UnicodeError:
-        return host
+    labels = host.lower().split(".")
+    return ".".join(one if one.isascii() else f"xn--{one.encode('punycode').decode()}" for one in labels)
 
 
 def host_of(key: str) -> str:
