@@ -1,5 +1,6 @@
 """Works out the facts about one call. What it reads of the session are lookups."""
 
+import re
 from collections.abc import Mapping
 from typing import Any, Final
 
@@ -7,13 +8,21 @@ from msgspec.structs import replace
 
 from beliefd.kernel.origin.arguments import Call, Leaf, fact_of, sorted_leaves, where_is
 from beliefd.kernel.origin.facts import RANK, CallFacts, Trust, ValueFact, reason
-from beliefd.kernel.origin.index import Place, Wanted
+from beliefd.kernel.origin.index import HOST, Place, Wanted
 from beliefd.kernel.origin.memory import Found, Memory
 from beliefd.kernel.origin.naming import leaves
 from beliefd.kernel.origin.queries import changed_by, only_asks, writes_by_argument
-from beliefd.kernel.origin.spelling import SINK_SHAPES, atoms, folded, host_of, joined_accounts, name_words
+from beliefd.kernel.origin.spelling import (
+    SINK_SHAPES,
+    atoms,
+    folded,
+    host_of,
+    joined_accounts,
+    name_words,
+    tells_a_user,
+)
 from beliefd.kernel.origin.tables import tables
-from beliefd.kernel.origin.tools import Tier, ToolInfo, Trade, goes_out, is_address, trade
+from beliefd.kernel.origin.tools import Tier, ToolInfo, Trade, goes_out, is_address, is_host, trade
 from beliefd.kernel.origin.wishes import carries_secret, commanded_by, is_intended
 from beliefd.kernel.values import Id, Object
 
@@ -237,8 +246,10 @@ def _conamed(call: Call, value: Wanted) -> bool:
 
 
 def _leads_out(leaf: Leaf) -> bool:
+    if leaf.kind == "path":
+        return is_address(leaf.text)
     hosted = leaf.value is not None and leaf.value.shape == "host"
-    return leaf.kind == "sink" or hosted or is_address(leaf.text)
+    return leaf.kind == "sink" or hosted or is_address(leaf.text) or is_host(leaf.text)
 
 
 def _url_known(call: Call, leaf: Leaf) -> bool:
@@ -252,8 +263,10 @@ def _url_known(call: Call, leaf: Leaf) -> bool:
     closed = [place for place in places if place.record.how != "open"]
     if at.place is not None and any(_points_there(place, call) for place in closed):
         return True
-    hosted = call.session.host_seen(host_of(leaf.value.key))
-    return hosted and (bool(places) or _asks_nothing_new(leaf.text, call))
+    host = host_of(leaf.value.key)
+    if tells_a_user(leaf.value.key) or not call.session.host_seen(host):
+        return False
+    return bool(places) or _asks_nothing_new(leaf.text, call, host)
 
 
 def _points_there(place: Place, call: Call) -> bool:
@@ -268,10 +281,36 @@ def _alone(place: Place, call: Call) -> bool:
     return count <= 1 or "plural" in call.session.speech.phrases
 
 
-def _asks_nothing_new(url: str, call: Call) -> bool:
-    """What it asks there are words of the user's."""
-    asked = folded(url).partition("?")[2]
-    return call.session.speech.words.issuperset(word for word in name_words(asked) if len(word) > 1)
+def _asks_nothing_new(url: str, call: Call, host: str) -> bool:
+    """What it asks there are the words of the user, or such that say nothing.
+
+    A path may ask, too, where a field brought the host.
+    """
+    session, one = call.session, _host_wanted(host)
+    known, plain = {*session.speech.words, *session.lexicon.stops}, folded(url)
+    asked = plain.partition("?")[2]
+    if not session.said.has(one) and not session.told.has(one):
+        asked = re.sub(r"^(?:[a-z][a-z0-9+.-]*:)?[/\\]*[^/?]*", "", plain)
+        for place, _ in session.heard.places(one):
+            known.update(place.tokens if place.kind == "field" else ())
+    return known.issuperset(word for word in name_words(asked) if len(word) > 1)
+
+
+def _host_wanted(host: str) -> Wanted:
+    return Wanted(f"{HOST}{host}", (host,), True, "host")
+
+
+def _linked(call: Call, value: Wanted) -> Found:
+    """Where a link is from. One that stands nowhere is from where its host is: the rest may tell of you."""
+    session, one = call.session, _host_wanted(host_of(value.key))
+    at = session.origin(value)
+    if at.origin != "model" or value.shape not in ("url", "host"):
+        return at
+    places = [place for place, _ in session.heard.places(one)]
+    in_field = any(place.kind == "field" for place in places)
+    if not places or in_field or session.said.has(one) or session.told.has(one):
+        return at
+    return Found("named_text" if all(place.record.named for place in places) else "text", places[0])
 
 
 def _links(call: Call) -> tuple[ValueFact, ...]:
@@ -283,11 +322,11 @@ def _links(call: Call) -> tuple[ValueFact, ...]:
         plain = joined_accounts(folded(leaf.text))
         for atom in atoms(plain, call.session.lexicon.month_of):
             if atom.shape in _PASSED_ON and len(found) < 64:
-                inner = Leaf(
-                    leaf.name, leaf.words, atom.key, "link", Wanted(atom.key, atom.parts, True, atom.shape)
-                )
-                at = call.session.origin(inner.value)  # type: ignore[arg-type]
-                sole = at.place is None or _alone(at.place, call)
+                value = Wanted(atom.key, atom.parts, True, atom.shape)
+                inner = Leaf(leaf.name, leaf.words, atom.key, "link", value)
+                at = _linked(call, value)
+                whole = at.place is None or call.session.heard.has(value)
+                sole = whole and (at.place is None or _alone(at.place, call))
                 trust: Trust = "sole" if sole else "foreign"
                 found.append(fact_of(inner, at.origin, where_is(at), trust=trust))
     return tuple(found)

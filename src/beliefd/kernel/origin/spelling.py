@@ -30,7 +30,9 @@ _CHUNK: Final = re.compile(
 )
 _PART: Final = re.compile(r"[^\W_]+")
 _IBAN: Final = re.compile(r"[a-z]{2}\d{2}[a-z0-9]{11,30}$")
-_HOST: Final = re.compile(r"(?:[\w-]{1,63}\.)+[a-z]{2,24}(?:[/?#:]\S*)?$")
+ENDING: Final = r"(?:[^\W\d_]{2,24}|xn--[a-z0-9-]{1,59})"
+"""What a host ends with, in whatever script."""
+_HOST: Final = re.compile(rf"(?:[\w-]{{1,63}}\.)+{ENDING}(?:[/?#:]\S*)?$")
 _FILE_END: Final = re.compile(
     r"\.(?:txt|docx?|xlsx?|pptx?|pdf|md|csv|json|ya?ml|py|js|ts|html?|png|jpe?g|gif|zip|log|xml|sh|rs|go|java|c|h"
     r"|cpp|rb|toml|ini|cfg|conf|sql|mp[34]|wav|tex|odt|ods|rtf|ics|eml|tsv|env|lock)$"
@@ -204,11 +206,15 @@ def email(raw: str) -> str:
 
 
 def url(raw: str) -> str:
-    """Without scheme, `www.` and the fragment, percent-encoding resolved."""
+    """Without scheme, `www.` and the fragment, percent-encoding resolved.
+
+    What stands before an `@` stays: whoever reads at the host is told it.
+    """
     rest = raw.split("://", 1)[-1].partition("#")[0]
     host, slash, path = re.match(r"([^/?]*)([/?]?)(.*)", rest, re.S).groups()  # type: ignore[union-attr]
-    host = _host(host.rpartition("@")[2].removeprefix("www.").removesuffix(":443").removesuffix(":80"))
-    return f"{host}{slash}{unquote(path).lower()}".rstrip("/")
+    told, mark, host = host.rpartition("@")
+    host = _host(host.removeprefix("www.").removesuffix(":443").removesuffix(":80"))
+    return f"{told}{mark}{host}{slash}{unquote(path).lower()}".rstrip("/")
 
 
 def _host(host: str) -> str:
@@ -221,7 +227,12 @@ def _host(host: str) -> str:
 
 def host_of(key: str) -> str:
     """The host of an address in its one spelling."""
-    return re.split(r"[/?]", key.rpartition("@")[2] if "/" not in key else key, maxsplit=1)[0]
+    return re.split(r"[/?]", key, maxsplit=1)[0].rpartition("@")[2]
+
+
+def tells_a_user(key: str) -> bool:
+    """`https://anybody@host/`: has an address in its one spelling something before its host?"""
+    return "@" in re.split(r"[/?]", key, maxsplit=1)[0]
 
 
 def shape_of(text: str) -> Shape:
@@ -244,7 +255,15 @@ def has_strange_address(text: str) -> bool:
     """An address that is part of something longer, which may be another: `"ann@x.org"@evil.example`."""
     if any(atom.shape == "email" for atom in atoms(text, {})):
         return "@" in _ADDRESS.sub("", text)
-    return "\\" in text and "://" in text  # browsers and libraries disagree about the host
+    # Browsers and libraries disagree about the host, or leave out what parts it.
+    return "://" in text and ("\\" in text or _GAP.search(text.strip()) is not None)
+
+
+_GAP: Final = re.compile(r"[\t\r\n]\s*(?![a-z][a-z0-9+.-]{1,15}://)[^\s<>(\"',;]|\s[.@/:%]")
+
+
+def is_file_name(text: str) -> bool:
+    return _FILE_END.search(text) is not None
 
 
 def has_card(text: str) -> bool:
