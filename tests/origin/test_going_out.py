@@ -34,10 +34,19 @@ def test_several_addresses_by_lines_are_not_strange() -> None:
     assert verdict(asked, "fetch_page", url="https://a.example/1\nhttps://b.example/2")[0] == "allow"
 
 
+LETTERS = (("j/1/2/0/0/0/0", False), ("j/зарплата", False))
+
+
 def test_a_host_from_a_field_is_told_nothing_by_a_path() -> None:
     told = session("What is on tomorrow? Look at the agenda, too")
     told.tell(result("list_events", [{"id": "e", "title": "Sync", "url": "https://meet.example/j/1"}]))
-    for page, passes in (("j/1", True), ("j", True), ("agenda", True), ("j/salary-is-120000", False)):
+    for page, passes in (
+        ("j/1", True),
+        ("j", True),
+        ("agenda", True),
+        ("j/salary-is-120000", False),
+        *LETTERS,
+    ):
         found = verdict(told, "fetch_page", url=f"https://meet.example/{page}")[0]
         assert (found == "allow") is passes, page
 

@@ -35,6 +35,8 @@ _MAKES: Final = ("create", "update", "draft")
 MAX_REASONS: Final = 20
 _PASSED_ON: Final = ("url", "host", "email", "iban")
 """Shapes inside of texts that lead whoever reads the text to somebody."""
+_GIVES_POWER: Final = ("share", "pay", "control")
+"""What these do is done to somebody, whatever the argument is called."""
 _FEW: Final = 7
 """A payload of so few characters says nothing."""
 
@@ -46,6 +48,8 @@ def call_facts(session: Memory, tool: ToolInfo, args: Object, catalogue: Mapping
         found += [(column or "value", value) for column, value in change.values][:MAX_LEAVES]
         crowded = crowded or len(change.values) > MAX_LEAVES
     pieces = [leaf for name, value in found for leaf in sorted_leaves(name, value, tool, session)]
+    if what.name in _GIVES_POWER:
+        pieces = [_as_sink(leaf, session) for leaf in pieces]
     call = Call(session, tool, what, _tier(tool, what, args, session), tuple(pieces))
     said = {kind: kind in session.speech.phrases for kind in session.lexicon.says}
     orders, commanded = commanded_by(call)
@@ -77,6 +81,16 @@ def call_facts(session: Memory, tool: ToolInfo, args: Object, catalogue: Mapping
         url_known=call.tier != "egress" or all(_url_known(call, leaf) for leaf in pieces if _leads_out(leaf)),
     )
     return _concluded(replace(facts, **said))
+
+
+def _as_sink(leaf: Leaf, session: Memory) -> Leaf:
+    """Of an argument whose name says nothing, a text that brings its value may have named somebody."""
+    if leaf.kind != "payload" or leaf.value is None or leaf.value.shape != "word" or not leaf.words:
+        return leaf
+    if leaf.words & session.lexicon.known_words or leaf.value.key in session.lexicon.stops:
+        return leaf
+    named = session.origin(leaf.value).origin in ("text", "named_text")
+    return replace(leaf, kind="sink") if named else leaf
 
 
 def _looked_at(args: Object) -> tuple[list[tuple[str, Any]], bool]:
@@ -293,7 +307,12 @@ def _asks_nothing_new(url: str, call: Call, host: str) -> bool:
         asked = re.sub(r"^(?:[a-z][a-z0-9+.-]*:)?[/\\]*[^/?]*", "", plain)
         for place, _ in session.heard.places(one):
             known.update(place.tokens if place.kind == "field" else ())
-    return known.issuperset(word for word in name_words(asked) if len(word) > 1)
+    fresh = [word for word in re.findall(r"[^\W_]+", asked) if word not in known]
+    return len(fresh) <= _LETTERS and all(len(word) == 1 for word in fresh)
+
+
+_LETTERS: Final = 2
+"""So many single letters tell nothing: `?q=`, `/p/`."""
 
 
 def _host_wanted(host: str) -> Wanted:
