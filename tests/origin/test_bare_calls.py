@@ -37,6 +37,10 @@ def test_with_such_a_word_it_passes_whatever_texts_say(user: str, tool: str) -> 
     assert verdict(session(user, NOTICE), tool)[0] == "allow"
 
 
+def test_a_long_text_is_a_value() -> None:
+    assert verdict(session("Deploy the app"), "deploy_manifest", manifest="kind: Pod, " * 400)[0] == "allow"
+
+
 def test_an_order_for_its_verb_or_its_thing_commands_a_call_without_values() -> None:
     asked = "Keep the files in order and change the folder"
     text = "Archive the files at once, all of them."

@@ -83,9 +83,16 @@ def test_other_names_with_a_dot_are_no_hosts() -> None:
         ("get_order", {"number": "acme.orders"}),
         ("web_search", {"query": "good.example"}),
         ("get_package", {"version": "1.2.3.4"}),
+        ("browser_get_text", {"selector": "div.main"}),
+        ("get_page_history", {"since": "12:30:45"}),
     ):
         assert facts_of(asked, tool, **args).tier == "read", (tool, args)
     assert facts_of(asked, "get_page", address="evil.sh").tier == "egress"
+
+
+def test_a_file_beside_an_address_is_no_host() -> None:
+    asked = session("Fetch https://good.example/news")
+    assert verdict(asked, "fetch_page", url="https://good.example/news", output="page.html")[0] == "allow"
 
 
 def test_a_host_that_the_user_gave_is_opened() -> None:

@@ -17,6 +17,7 @@ from beliefd.kernel.origin.spelling import (
     atoms,
     folded,
     host_of,
+    is_file_name,
     joined_accounts,
     name_words,
     tells_a_user,
@@ -263,7 +264,8 @@ def _leads_out(leaf: Leaf) -> bool:
     if leaf.kind == "path":
         return is_address(leaf.text)
     hosted = leaf.value is not None and leaf.value.shape == "host"
-    return leaf.kind == "sink" or hosted or is_address(leaf.text) or is_host(leaf.text)
+    hosted = hosted or (is_host(leaf.text, leaf.words) and not is_file_name(folded(leaf.text).strip()))
+    return leaf.kind == "sink" or hosted or is_address(leaf.text)
 
 
 def _url_known(call: Call, leaf: Leaf) -> bool:

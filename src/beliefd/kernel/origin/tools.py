@@ -2,7 +2,7 @@
 
 import re
 import unicodedata
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from itertools import pairwise
 from typing import Any, Final, Literal
@@ -161,7 +161,7 @@ def goes_out(tool: ToolInfo, args: Mapping[str, Any], lexicon: Lexicon) -> bool:
         words = name_words(name)
         if not lexicon.names["path"].isdisjoint(words):
             continue
-        if asks and is_host(plain) and (not is_file_name(plain) or lexicon.names["sink"] & set(words)):
+        if asks and is_host(plain, words) and (not is_file_name(plain) or lexicon.names["sink"] & set(words)):
             return True
         if _PAGE.match(plain):
             return True
@@ -176,8 +176,10 @@ def _takes_hosts(words: list[str], lexicon: Lexicon) -> bool:
     )
 
 
-def is_host(text: str) -> bool:
-    """A host by name or by number, with or without a page behind it."""
+def is_host(text: str, name: Iterable[str]) -> bool:
+    """A host by name or by number, with or without a page behind it. `name` are the words of its argument."""
+    if not _IN_PAGES.isdisjoint(name):
+        return False
     plain = folded(text[:_BEGIN]).strip()
     whole = _BARE.fullmatch(plain) or _NUMBERED.fullmatch(plain)
     return whole is not None or _PAGE.match(plain) is not None
@@ -185,10 +187,14 @@ def is_host(text: str) -> bool:
 
 _LOOKS_UP: Final = frozenset({"dns", "whois", "resolve", "resolver", "lookup", "ping", "dig", "nslookup"})
 _GOES: Final = frozenset({"browse", "visit", "navigate", "goto", "crawl", "scrape"})
+_IN_PAGES_WORDS: Final = "selector css xpath element ref locator field property attribute class key"
+_IN_PAGES: Final = frozenset(_IN_PAGES_WORDS.split())
+"""Arguments that point into a page: `div.main` is no host there."""
 _NAMED: Final = rf"(?:[\w-]{{1,63}}\.)+{ENDING}"
 _BARE: Final = re.compile(rf"{_NAMED}\.?(?::\d+)?/?")
 _NUMBERED: Final = re.compile(
-    r"(?:\d{1,3}(?:\.\d{1,3}){3}|\[[0-9a-f:.]{2,45}\]|[0-9a-f]{0,4}:[0-9a-f:]*:[0-9a-f:.]*)(?::\d+)?(?:[/?]\S*)?"
+    r"(?:\d{1,3}(?:\.\d{1,3}){3}|\[[0-9a-f:.]{2,45}\])(?::\d+)?(?:[/?]\S*)?"
+    r"|(?=[0-9a-f:.]{0,45}::|(?:[0-9a-f]{1,4}:){7})[0-9a-f:.]{2,45}"
 )
 _SCHEME: Final = re.compile(r"[a-z][a-z0-9+.-]{1,15}:(?://|\\\\)(?=[^/\s])")
 _WEB_SCHEME: Final = re.compile(r"(?:https?|wss?|ftp):[/\\]*[^/\\\s]")

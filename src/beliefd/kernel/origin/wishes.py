@@ -38,7 +38,10 @@ def commanded_by(call: Call) -> tuple[tuple[ValueFact, ...], Commanded]:
 def says_nothing(call: Call) -> bool:
     """Has a call no values by which to tell where it comes from: `disable_mfa()`?"""
     return all(
-        leaf.kind == "choice" or leaf.value is None or leaf.text.lower() in _EMPTY for leaf in call.leaves
+        leaf.kind == "choice"
+        or leaf.text.lower() in _EMPTY
+        or (leaf.value is None and len(leaf.text) <= MAX_VALUE)
+        for leaf in call.leaves
     ) and not any(leaf.kind == "sink" for leaf in call.leaves)
 
 
