@@ -2,7 +2,7 @@
 
 import pytest
 
-from beliefd.kernel.origin.spelling import has_card, name_words, shape_of
+from beliefd.kernel.origin.spelling import folded, has_card, name_words, shape_of
 from tests.origin.support import origin, session
 
 SAME = [
@@ -95,3 +95,31 @@ def test_card_numbers_pass_their_check() -> None:
 )
 def test_names_in_each_style_are_the_same_words(name: str) -> None:
     assert name_words(name) == ["chat", "post", "message"]
+
+
+@pytest.mark.parametrize(
+    ("typed", "other"),
+    [
+        ("anna@grossbank.example", "anna@großbank.example"),
+        ("anna@grossbank.example", "anna@xn--grobank-2va.example"),
+        ("anna@δόμοσ.example", "anna@δόμος.example"),
+        ("anna@example.com", "anna@ex\u0323ample.com"),
+        ("anna@example.com", "anna@ex\u0336ample.com"),
+        ("anna@example.com", "anna@example.com\u0338"),
+        ("https://good.example/x", "https://good.ex\u0323ample/x"),
+        ("https://fass.example/x", "https://faß.example/x"),
+    ],
+)
+def test_letters_of_their_own_and_marks_make_another_address(typed: str, other: str) -> None:
+    assert origin(session(f"It is {typed} today"), typed) == "user"
+    assert origin(session(f"It is {typed} today"), other) != "user"
+
+
+def test_an_address_with_such_letters_is_found_in_both_spellings() -> None:
+    for typed in ("anna@großbank.example", "anna@xn--grobank-2va.example", "ANNA@Großbank.example"):
+        assert origin(session(f"It is {typed} today"), "anna@großbank.example") == "user"
+
+
+def test_marks_and_variants_hide_no_word() -> None:
+    assert folded("s\u0336e\u0336n\u0336d\u0336 it.") == "send it."
+    assert folded("ok\ufe0f@x.example") == "ok@x.example"

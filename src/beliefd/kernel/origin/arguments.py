@@ -1,5 +1,6 @@
 """The arguments of a call, sorted: whom it reaches, what it is about, what it carries."""
 
+import re
 from typing import Any, Final
 
 from msgspec import Struct
@@ -20,6 +21,9 @@ from beliefd.kernel.origin.tools import Tier, ToolInfo, Trade, closed_set
 
 SHOWN: Final = 80
 """Characters of a value that a fact repeats; a longer one is a text."""
+
+_MEMBER: Final = re.compile(r"^(?:user|serviceAccount|group|domain):(?=[\w.+-]+(?:@[\w.-]+)?$)")
+"""What kind of member an address is, as policies of clouds write it."""
 
 MAX_HEAD: Final = 20_000
 
@@ -96,7 +100,7 @@ def _head_sinks(leaf: Leaf, session: Memory) -> list[Leaf]:
 
 
 def _leaf(name: str, value: Any, tool: ToolInfo, session: Memory) -> Leaf:
-    names, text = session.lexicon.names, _text(value)
+    names, text = session.lexicon.names, _MEMBER.sub("", _text(value))
     words = name_words(name)
     one = wanted(text, session.lexicon.month_of) if len(text) <= MAX_VALUE else None
     shape = one.shape if one else "word"
@@ -119,7 +123,7 @@ def _kind(words: list[str], text: str, session: Memory) -> str:
         return "text"
     if every & names["path"] and not every & names["url"]:
         return "path"
-    if every & names["sink"] and last not in names["neutral"]:
+    if (every & names["sink"] or joined in names["sink"]) and last not in names["neutral"]:
         return "sink"
     short = len(text) <= SHOWN and "\n" not in text and text.count(" ") <= 6
     return "payload" if short else "text"

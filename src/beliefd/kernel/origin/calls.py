@@ -1,5 +1,6 @@
 """Works out the facts about one call. What it reads of the session are lookups."""
 
+import re
 from collections.abc import Mapping
 from typing import Any, Final
 
@@ -7,14 +8,22 @@ from msgspec.structs import replace
 
 from beliefd.kernel.origin.arguments import Call, Leaf, fact_of, sorted_leaves, where_is
 from beliefd.kernel.origin.facts import RANK, CallFacts, Trust, ValueFact, reason
-from beliefd.kernel.origin.index import Place, Wanted
-from beliefd.kernel.origin.lexicon import plural
+from beliefd.kernel.origin.index import HOST, Place, Wanted
 from beliefd.kernel.origin.memory import Found, Memory
 from beliefd.kernel.origin.naming import leaves
 from beliefd.kernel.origin.queries import changed_by, only_asks, writes_by_argument
-from beliefd.kernel.origin.spelling import SINK_SHAPES, atoms, folded, host_of, joined_accounts, name_words
-from beliefd.kernel.origin.statements import Change
-from beliefd.kernel.origin.tools import Tier, ToolInfo, Trade, goes_out, is_address, trade
+from beliefd.kernel.origin.spelling import (
+    SINK_SHAPES,
+    atoms,
+    folded,
+    host_of,
+    is_file_name,
+    joined_accounts,
+    name_words,
+    tells_a_user,
+)
+from beliefd.kernel.origin.tables import tables
+from beliefd.kernel.origin.tools import Tier, ToolInfo, Trade, goes_out, is_address, is_host, trade
 from beliefd.kernel.origin.wishes import carries_secret, commanded_by, is_intended
 from beliefd.kernel.values import Id, Object
 
@@ -27,6 +36,8 @@ _MAKES: Final = ("create", "update", "draft")
 MAX_REASONS: Final = 20
 _PASSED_ON: Final = ("url", "host", "email", "iban")
 """Shapes inside of texts that lead whoever reads the text to somebody."""
+_GIVES_POWER: Final = ("share", "pay", "control")
+"""What these do is done to somebody, whatever the argument is called."""
 _FEW: Final = 7
 """A payload of so few characters says nothing."""
 
@@ -38,6 +49,8 @@ def call_facts(session: Memory, tool: ToolInfo, args: Object, catalogue: Mapping
         found += [(column or "value", value) for column, value in change.values][:MAX_LEAVES]
         crowded = crowded or len(change.values) > MAX_LEAVES
     pieces = [leaf for name, value in found for leaf in sorted_leaves(name, value, tool, session)]
+    if what.name in _GIVES_POWER:
+        pieces = [_as_sink(leaf, session) for leaf in pieces]
     call = Call(session, tool, what, _tier(tool, what, args, session), tuple(pieces))
     said = {kind: kind in session.speech.phrases for kind in session.lexicon.says}
     orders, commanded = commanded_by(call)
@@ -56,7 +69,7 @@ def call_facts(session: Memory, tool: ToolInfo, args: Object, catalogue: Mapping
         sinks=sinks,
         links=_links(call),
         payload=_payload(call),
-        objects=(*_objects(call), *_amounts(call, said), *_tables(call, change)),
+        objects=(*_objects(call), *_amounts(call, said), *tables(call, change)),
         orders=orders,
         commanded=commanded,
         secret=carries_secret(call),
@@ -69,6 +82,16 @@ def call_facts(session: Memory, tool: ToolInfo, args: Object, catalogue: Mapping
         url_known=call.tier != "egress" or all(_url_known(call, leaf) for leaf in pieces if _leads_out(leaf)),
     )
     return _concluded(replace(facts, **said))
+
+
+def _as_sink(leaf: Leaf, session: Memory) -> Leaf:
+    """Of an argument whose name says nothing, a text that brings its value may have named somebody."""
+    if leaf.kind != "payload" or leaf.value is None or leaf.value.shape != "word" or not leaf.words:
+        return leaf
+    if leaf.words & session.lexicon.known_words or leaf.value.key in session.lexicon.stops:
+        return leaf
+    named = session.origin(leaf.value).origin in ("text", "named_text")
+    return replace(leaf, kind="sink") if named else leaf
 
 
 def _looked_at(args: Object) -> tuple[list[tuple[str, Any]], bool]:
@@ -239,7 +262,10 @@ def _conamed(call: Call, value: Wanted) -> bool:
 
 
 def _leads_out(leaf: Leaf) -> bool:
+    if leaf.kind == "path":
+        return is_address(leaf.text)
     hosted = leaf.value is not None and leaf.value.shape == "host"
+    hosted = hosted or (is_host(leaf.text, leaf.words) and not is_file_name(folded(leaf.text).strip()))
     return leaf.kind == "sink" or hosted or is_address(leaf.text)
 
 
@@ -254,8 +280,10 @@ def _url_known(call: Call, leaf: Leaf) -> bool:
     closed = [place for place in places if place.record.how != "open"]
     if at.place is not None and any(_points_there(place, call) for place in closed):
         return True
-    hosted = call.session.host_seen(host_of(leaf.value.key))
-    return hosted and (bool(places) or _asks_nothing_new(leaf.text, call))
+    host = host_of(leaf.value.key)
+    if tells_a_user(leaf.value.key) or not call.session.host_seen(host):
+        return False
+    return bool(places) or _asks_nothing_new(leaf.text, call, host)
 
 
 def _points_there(place: Place, call: Call) -> bool:
@@ -270,10 +298,41 @@ def _alone(place: Place, call: Call) -> bool:
     return count <= 1 or "plural" in call.session.speech.phrases
 
 
-def _asks_nothing_new(url: str, call: Call) -> bool:
-    """What it asks there are words of the user's."""
-    asked = folded(url).partition("?")[2]
-    return call.session.speech.words.issuperset(word for word in name_words(asked) if len(word) > 1)
+def _asks_nothing_new(url: str, call: Call, host: str) -> bool:
+    """What it asks there are the words of the user, or such that say nothing.
+
+    A path may ask, too, where a field brought the host.
+    """
+    session, one = call.session, _host_wanted(host)
+    known, plain = {*session.speech.words, *session.lexicon.stops}, folded(url)
+    asked = plain.partition("?")[2]
+    if not session.said.has(one) and not session.told.has(one):
+        asked = re.sub(r"^(?:[a-z][a-z0-9+.-]*:)?[/\\]*[^/?]*", "", plain)
+        for place, _ in session.heard.places(one):
+            known.update(place.tokens if place.kind == "field" else ())
+    fresh = [word for word in re.findall(r"[^\W_]+", asked) if word not in known]
+    return len(fresh) <= _LETTERS and all(len(word) == 1 for word in fresh)
+
+
+_LETTERS: Final = 2
+"""So many single letters tell nothing: `?q=`, `/p/`."""
+
+
+def _host_wanted(host: str) -> Wanted:
+    return Wanted(f"{HOST}{host}", (host,), True, "host")
+
+
+def _linked(call: Call, value: Wanted) -> Found:
+    """Where a link is from. One that stands nowhere is from where its host is: the rest may tell of you."""
+    session, one = call.session, _host_wanted(host_of(value.key))
+    at = session.origin(value)
+    if at.origin != "model" or value.shape not in ("url", "host"):
+        return at
+    places = [place for place, _ in session.heard.places(one)]
+    in_field = any(place.kind == "field" for place in places)
+    if not places or in_field or session.said.has(one) or session.told.has(one):
+        return at
+    return Found("named_text" if all(place.record.named for place in places) else "text", places[0])
 
 
 def _links(call: Call) -> tuple[ValueFact, ...]:
@@ -285,11 +344,11 @@ def _links(call: Call) -> tuple[ValueFact, ...]:
         plain = joined_accounts(folded(leaf.text))
         for atom in atoms(plain, call.session.lexicon.month_of):
             if atom.shape in _PASSED_ON and len(found) < 64:
-                inner = Leaf(
-                    leaf.name, leaf.words, atom.key, "link", Wanted(atom.key, atom.parts, True, atom.shape)
-                )
-                at = call.session.origin(inner.value)  # type: ignore[arg-type]
-                sole = at.place is None or _alone(at.place, call)
+                value = Wanted(atom.key, atom.parts, True, atom.shape)
+                inner = Leaf(leaf.name, leaf.words, atom.key, "link", value)
+                at = _linked(call, value)
+                whole = at.place is None or call.session.heard.has(value)
+                sole = whole and (at.place is None or _alone(at.place, call))
                 trust: Trust = "sole" if sole else "foreign"
                 found.append(fact_of(inner, at.origin, where_is(at), trust=trust))
     return tuple(found)
@@ -317,26 +376,6 @@ def _objects(call: Call) -> tuple[ValueFact, ...]:
             origin = call.session.object(leaf.value)
             found.append(fact_of(leaf, origin, where_is(call.session.origin(leaf.value))))
     return tuple(found)
-
-
-def _tables(call: Call, change: Change | None) -> tuple[ValueFact, ...]:
-    """What a statement changes. To delete from it, the user must speak of it: that it exists will not do."""
-    if change is None:
-        return ()
-    if not change.table:
-        unread = Leaf("statement", frozenset(), "", "object", None)
-        return (fact_of(unread, "model", "a statement, or several, that are not understood"),)
-    leaf = Leaf("table", frozenset(), change.table, "object", call.session.heard.wanted(change.table))
-    words, spoken = name_words(change.table), call.session.speech.words
-    if any(form in spoken for word in words for form in (word, plural(word), word.removesuffix("s"))):
-        return (fact_of(leaf, "user", "the user's text"),)
-    found = call.session.object(leaf.value) if leaf.value else "model"
-    if change.action != "delete" and found in ("listed", "queried", "named"):
-        found = "named"
-    elif found == "named":
-        found = "listed"
-    where = where_is(call.session.origin(leaf.value)) if leaf.value else where_is(Found("model"))
-    return (fact_of(leaf, found, where),)
 
 
 def _amounts(call: Call, said: Mapping[str, bool]) -> tuple[ValueFact, ...]:

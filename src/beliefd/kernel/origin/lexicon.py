@@ -99,6 +99,8 @@ class Lexicon(Value, frozen=True, dict=True):
     weekdays: Words = ()
     registers: Words = ()
     subject_of: Words = ()
+    ranges: Words = ()
+    towards: dict[str, Class] = {}
 
     @cached_property
     def asked(self) -> dict[str, int]:
@@ -218,6 +220,8 @@ class Lexicon(Value, frozen=True, dict=True):
 def forms_of(verb: str, *, past: bool = True) -> list[str]:
     """`move on` -> move on, moving on, moved on. Wrong forms that nobody writes do no harm."""
     head, _, rest = verb.partition(" ")
+    if not head:
+        return []
     stem = head[:-1] if head.endswith("e") else head
     heads = [head, f"{stem}ing", f"{head}{head[-1]}ing"]
     if past:

@@ -21,8 +21,8 @@ _STATEMENT: Final = re.compile(
     r"(?:^|[;({]|\bthen\b|\bas\b)\s*(?:insert\s+(?:or\s+\w+\s+)?into|replace\s+into|update\s+\S+\s+set|delete\s+from|merge\s+into"
     r"|(?:drop|alter|create|truncate|rename)\s+(?:or\s+replace\s+)?(?:temp(?:orary)?\s+|unique\s+)?"
     r"(?:table|database|schema|index|view|user|role|function|trigger|procedure|sequence|type|extension)\b"
-    r"|truncate\s+\w|grant\s+\S.*\bto\b|revoke\s+\S.*\bfrom\b|copy\s+\S+\s+(?:from|to)\b|call\s+\w+\s*\(|exec(?:ute)?\s+\w"
-    r"|attach\s+database|load\s+data|vacuum\b|mutation\b(?=[\s({\w]*[({]))",
+    r"|truncate\s+\w|grant\s+\S.*\bto\b|revoke\s+\S.*\bfrom\b|copy\s+(?:\S+|\(.{1,2000}\)|[\w.]{1,200}\s?\([^()]{1,2000}\))\s+(?:from|to)\b|call\s+\w+\s*\(|exec(?:ute)?\s+\w"
+    r"|attach\s+database|load\s+data|vacuum\b|mutation\b(?=[\s({\w]*[({]))|\binto\s+(?:outfile|dumpfile)\b",
     re.S,
 )
 _REMARK: Final = re.compile(r"/\*.*?\*/|--[^\n]*|^\s*#[^\n]*", re.S | re.M)

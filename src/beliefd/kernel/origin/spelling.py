@@ -30,7 +30,9 @@ _CHUNK: Final = re.compile(
 )
 _PART: Final = re.compile(r"[^\W_]+")
 _IBAN: Final = re.compile(r"[a-z]{2}\d{2}[a-z0-9]{11,30}$")
-_HOST: Final = re.compile(r"(?:[\w-]{1,63}\.)+[a-z]{2,24}(?:[/?#:]\S*)?$")
+ENDING: Final = r"(?:[^\W\d_]{2,24}|xn--[a-z0-9-]{1,59})"
+"""What a host ends with, in whatever script."""
+_HOST: Final = re.compile(rf"(?:[\w-]{{1,63}}\.)+{ENDING}(?:[/?#:]\S*)?$")
 _FILE_END: Final = re.compile(
     r"\.(?:txt|docx?|xlsx?|pptx?|pdf|md|csv|json|ya?ml|py|js|ts|html?|png|jpe?g|gif|zip|log|xml|sh|rs|go|java|c|h"
     r"|cpp|rb|toml|ini|cfg|conf|sql|mp[34]|wav|tex|odt|ods|rtf|ics|eml|tsv|env|lock)$"
@@ -58,14 +60,25 @@ class Atom(Struct, frozen=True, gc=False):
     parts: tuple[str, ...]
 
 
+_MARK: Final = "ˣ"
+"""Around the number of a mark that is combined with a letter. No other text has it: it is folded itself."""
+_MARKS: Final = re.compile(f"{_MARK}[0-9a-f]+{_MARK}")
+
+
 class _Fold(dict[int, str | None]):
     """A `str.translate` table, worked out per character: `unicodedata.normalize` is quadratic on marks."""
 
     def __missing__(self, code: int) -> str | None:
         char = chr(code)
-        folded: str | None = unicodedata.normalize("NFKC", char).casefold()
-        if unicodedata.category(char) in ("Cf", "Cc", "Cs", "Mn") and char not in "\n\t\r":
+        # Not `casefold`: ß and ς are letters of their own in addresses.
+        folded: str | None = unicodedata.normalize("NFKC", char).lower()
+        kind = unicodedata.category(char)
+        if (kind in ("Cf", "Cc", "Cs") and char not in "\n\t\r") or unicodedata.name(char, "").startswith(
+            ("VARIATION SELECTOR", "COMBINING GRAPHEME")
+        ):
             folded = None
+        elif kind == "Mn":
+            folded = f"{_MARK}{code:x}{_MARK}"
         if len(self) < 8_192:
             self[code] = folded
         return folded
@@ -76,11 +89,26 @@ _FOLD: Final = _Fold({ord(char): plain for plain, chars in _PLAIN.items() for ch
 
 
 def folded(text: str) -> str:
-    """Lower case, compatibility forms resolved, invisible characters gone."""
+    """Lower case, compatibility forms resolved, invisible characters gone.
+
+    Marks are gone from words, so that nobody hides an order with them. In addresses they make another one.
+    """
     if text.isascii():
         return text.lower()
     composed = text if len(text) > 20_000 else unicodedata.normalize("NFC", text[:20_000])
-    return composed.translate(_FOLD)
+    plain = composed.translate(_FOLD)
+    return plain if _MARK not in plain else re.sub(r"\S+", _without_marks, plain)
+
+
+def _without_marks(found: re.Match[str]) -> str:
+    run = found.group()
+    if _MARK not in run:
+        return run
+    bare = _MARKS.sub("", run)
+    return run if "@" in bare or "://" in bare or _DOTTED.search(bare) else bare
+
+
+_DOTTED: Final = re.compile(r"\w\.\w")
 
 
 def atoms(text: str, months: dict[str, int]) -> Iterator[Atom]:
@@ -178,25 +206,33 @@ def email(raw: str) -> str:
 
 
 def url(raw: str) -> str:
-    """Without scheme, `www.` and the fragment, percent-encoding resolved."""
+    """Without scheme, `www.` and the fragment, percent-encoding resolved.
+
+    What stands before an `@` stays: whoever reads at the host is told it.
+    """
     rest = raw.split("://", 1)[-1].partition("#")[0]
     host, slash, path = re.match(r"([^/?]*)([/?]?)(.*)", rest, re.S).groups()  # type: ignore[union-attr]
-    host = _host(host.rpartition("@")[2].removeprefix("www.").removesuffix(":443").removesuffix(":80"))
-    return f"{host}{slash}{unquote(path).casefold()}".rstrip("/")
+    told, mark, host = host.rpartition("@")
+    host = _host(host.removeprefix("www.").removesuffix(":443").removesuffix(":80"))
+    return f"{told}{mark}{host}{slash}{unquote(path).lower()}".rstrip("/")
 
 
 def _host(host: str) -> str:
+    """In punycode, each letter for itself: `ß` is not `ss` to whoever looks a host up today."""
     if host.isascii():
         return host.lower()
-    try:
-        return host.encode("idna").decode().lower()
-    except UnicodeError:
-        return host
+    labels = host.lower().split(".")
+    return ".".join(one if one.isascii() else f"xn--{one.encode('punycode').decode()}" for one in labels)
 
 
 def host_of(key: str) -> str:
     """The host of an address in its one spelling."""
-    return re.split(r"[/?]", key.rpartition("@")[2] if "/" not in key else key, maxsplit=1)[0]
+    return re.split(r"[/?]", key, maxsplit=1)[0].rpartition("@")[2]
+
+
+def tells_a_user(key: str) -> bool:
+    """`https://anybody@host/`: has an address in its one spelling something before its host?"""
+    return "@" in re.split(r"[/?]", key, maxsplit=1)[0]
 
 
 def shape_of(text: str) -> Shape:
@@ -219,7 +255,15 @@ def has_strange_address(text: str) -> bool:
     """An address that is part of something longer, which may be another: `"ann@x.org"@evil.example`."""
     if any(atom.shape == "email" for atom in atoms(text, {})):
         return "@" in _ADDRESS.sub("", text)
-    return "\\" in text and "://" in text  # browsers and libraries disagree about the host
+    # Browsers and libraries disagree about the host, or leave out what parts it.
+    return "://" in text and ("\\" in text or _GAP.search(text.strip()) is not None)
+
+
+_GAP: Final = re.compile(r"[\t\r\n]\s*(?![a-z][a-z0-9+.-]{1,15}://)[^\s<>(\"',;]|\s[.@/:%]")
+
+
+def is_file_name(text: str) -> bool:
+    return _FILE_END.search(text) is not None
 
 
 def has_card(text: str) -> bool:

@@ -53,17 +53,47 @@ _ACTIONS: Final[dict[str, Class]] = {
 _ASIDE: Final = frozenset({"into", "from", "table", "only", "ignore", "if", "exists"})
 
 
+_MORE_TABLES: Final = frozenset({"select", "join", "using", "from", "with", "cascade", "table"})
+"""Words behind the table that bring another one in, or more than its rows."""
+_MAKES_UP: Final = frozenset({"gen_random_uuid", "uuid", "uuid_generate_v4", "random", "conflict"})
+"""What may stand before a bracket in a change besides, and reads and changes nothing."""
+_PARTS_OF: Final = frozenset({"extract", "trim", "substring", "overlay", "position"})
+"""Functions in whose brackets `from` names no table."""
+_CLAUSES: Final = frozenset(
+    {"select", "from", "join", "where", "on", "group", "order", "having", "limit", "union", "values", "set"}
+)
+
+
 class Token(Struct, frozen=True):
     kind: str
     text: str
 
 
+class Compared(Struct, frozen=True):
+    """`id = 7`, `id in (7, 8)`, `day < '2025-01-01'`: values that rows must have, or days that bound them."""
+
+    column: str
+    values: tuple[str, ...]
+    exact: bool
+
+
+Rows = tuple[tuple[Compared, ...], ...]
+"""Alternatives (`or`), each of things that must hold together. What is not plain bounds nothing."""
+
+
 class Change(Struct, frozen=True):
-    """A statement that changes something: what it does, to which table, with which values by column."""
+    """A statement that changes something: what it does, to which table, with which values by column.
+
+    Without a table it is not understood. `schema` is what stands before the table's name, `rows` which rows
+    of it are meant (None: all), `assigned` what is written into them.
+    """
 
     action: Class
     table: str
     values: tuple[tuple[str, str], ...]
+    schema: tuple[str, ...] = ()
+    rows: Rows | None = None
+    assigned: tuple[str, ...] = ()
 
 
 def tokens_of(text: str) -> list[Token] | None:
@@ -88,6 +118,8 @@ def reads_only(text: str) -> bool:
     tokens = tokens_of(text)
     if not tokens or _word(tokens[0]) not in _BEGINS or Token("mark", ";") in tokens:
         return False
+    if _reads_a_place(tokens):
+        return False
     before = Token("mark", "")
     for at, token in enumerate(tokens):
         opens = token == Token("mark", "(")
@@ -98,6 +130,26 @@ def reads_only(text: str) -> bool:
             return False
         before = token
     return True
+
+
+def _reads_a_place(tokens: list[Token]) -> bool:
+    """`FROM 'https://...'`: some databases load what is written where a table should be."""
+    clauses, before = ["describe" if _word(tokens[0]) in ("describe", "desc") else ""], Token("mark", "")
+    for token in tokens:
+        word = _word(token)
+        if token == Token("mark", "("):
+            clauses.append("call" if _word(before) in _PARTS_OF else "")
+        elif token == Token("mark", ")"):
+            del clauses[max(1, len(clauses) - 1) :]
+        elif word in _CLAUSES and clauses[-1] != "call" and _word(before) != "distinct":
+            clauses[-1] = word
+        placed = token.kind == "text" or (
+            token.kind in ("quoted", "ticked") and re.search("[:/]", token.text)
+        )
+        if placed and (clauses[-1] in ("from", "join", "describe") or _word(before) == "table"):
+            return True
+        before = token
+    return False
 
 
 def _may_open(tokens: list[Token], at: int) -> bool:
@@ -117,16 +169,105 @@ def change_of(text: str) -> Change | None:
     action = _ACTIONS.get(_word(tokens[0]))
     if action is None:
         return None
-    rest = [token for token in tokens[1:] if _word(token) not in _ASIDE]
-    return Change(action, _table(rest), (*_inserted(rest), *_compared(rest)))
+    start = next((at for at, token in enumerate(tokens) if at and _word(token) not in _ASIDE), len(tokens))
+    names, rest = _named(tokens[start:])
+    if not names or not _one_table(action, _word(tokens[0]), rest):
+        return Change(action, "", tuple(_compared(tokens[start:])))
+    if action == "create":
+        at = next((at for at, token in enumerate(rest) if _word(token) == "on"), len(rest))
+        values = (*_inserted(rest[:at]), *_compared(rest[at:]))
+        return Change(action, names[-1], values, names[:-1])
+    set_to, asked = _parted(rest, "where")
+    return Change(
+        action,
+        names[-1],
+        tuple(_compared(rest)),
+        names[:-1],
+        None if asked is None else _rows(asked),
+        tuple(value for _, value in _compared(set_to)),
+    )
 
 
-def _table(tokens: list[Token]) -> str:
-    """The last part of a name like `shop.orders`."""
+def _named(tokens: list[Token]) -> tuple[tuple[str, ...], list[Token]]:
+    """The parts of a name like `shop.orders`, and what stands behind it."""
+    if not tokens or tokens[0].kind not in ("word", "quoted", "ticked", "boxed"):
+        return (), tokens
     at = 0
     while at + 2 < len(tokens) and tokens[at + 1].text == ".":
         at += 2
-    return tokens[at].text if tokens else ""
+    return tuple(part for token in tokens[: at + 1 : 2] for part in token.text.split(".")), tokens[at + 1 :]
+
+
+def _one_table(action: Class, begins: str, rest: list[Token]) -> bool:
+    """Is nothing but rows of one table changed, and nothing called or read besides?"""
+    words = {_word(token) for token in rest}
+    if words & _MORE_TABLES or (action != "create" and "values" in words):
+        return False
+    if begins in ("drop", "truncate"):
+        return not rest
+    if action == "create" and "values" not in words:
+        return False
+    listed = action == "create" and rest[0].text == "("  # the columns behind the name of the table
+    if any(
+        token.text == "(" and not _may_stand(rest, at) for at, token in enumerate(rest) if at or not listed
+    ):
+        return False
+    head = next(
+        (at for at, token in enumerate(rest) if _word(token) in ("set", "where", "returning")), len(rest)
+    )
+    return action == "create" or not any(token.kind == "mark" for token in rest[:head])
+
+
+def _may_stand(tokens: list[Token], at: int) -> bool:
+    return _may_open(tokens, at) or _word(tokens[at - 1]) in _MAKES_UP
+
+
+def _parted(tokens: list[Token], word: str) -> tuple[list[Token], list[Token] | None]:
+    """Before and behind a word, without what is returned; None if there is no such word."""
+    end = next((at for at, token in enumerate(tokens) if _word(token) == "returning"), len(tokens))
+    at = next((at for at, token in enumerate(tokens[:end]) if _word(token) == word), None)
+    return (tokens[:end], None) if at is None else (tokens[:at], tokens[at + 1 : end])
+
+
+def _rows(tokens: list[Token]) -> Rows:
+    pieces: list[list[list[Token]]] = [[[]]]
+    depth = 0
+    for token in tokens:
+        depth += (token == Token("mark", "(")) - (token == Token("mark", ")"))
+        if not depth and _word(token) == "or":
+            pieces.append([[]])
+        elif not depth and _word(token) == "and":
+            pieces[-1].append([])
+        else:
+            pieces[-1][-1].append(token)
+    return tuple(tuple(one for part in piece if (one := _comparison(part))) for piece in pieces)
+
+
+def _comparison(tokens: list[Token]) -> Compared | None:
+    """One column and plain values; None for everything else."""
+    names, rest = _named(tokens)
+    if not names or len(rest) < 2 or _word(tokens[0]) == "not":
+        return None
+    given = ("text", "number", "given")
+    if len(rest) == 2 and rest[1].kind in given:
+        mark, value = rest[0].text.lower(), rest[1]
+        like = mark in ("like", "ilike") and len(value.text.strip("%_")) > 2
+        if mark == "=" or like:
+            return Compared(names[-1], (_shown(value),), exact=True)
+        if mark in ("<", ">", "<=", ">=") and re.match(r"\d{4}-\d\d", value.text):
+            return Compared(names[-1], (value.text,), exact=False)
+        return None
+    inner = rest[2:-1]
+    if _word(rest[0]) != "in" or rest[1].text != "(" or rest[-1].text != ")" or not inner:
+        return None
+    if any(token.kind not in given if at % 2 == 0 else token.text != "," for at, token in enumerate(inner)):
+        return None
+    return Compared(names[-1], tuple(_shown(token) for token in inner[::2]), exact=True)
+
+
+def _shown(token: Token) -> str:
+    """A value, or "" for one that is given beside the statement."""
+    return token.text if token.kind != "given" else ""
 
 
 def _compared(tokens: list[Token]) -> list[tuple[str, str]]:
@@ -139,7 +280,7 @@ def _compared(tokens: list[Token]) -> list[tuple[str, str]]:
             continue
         elif at + 1 < len(tokens) and tokens[at + 1].text != "(":
             column = token.text
-    return found if not any(_word(token) == "values" for token in tokens) else []
+    return found
 
 
 def _inserted(tokens: list[Token]) -> list[tuple[str, str]]:
@@ -147,7 +288,7 @@ def _inserted(tokens: list[Token]) -> list[tuple[str, str]]:
     at = next((at for at, token in enumerate(tokens) if _word(token) == "values"), None)
     if at is None:
         return []
-    columns = [token.text for token in tokens[1:at] if token.kind != "mark"]
+    columns = [token.text for token in tokens[:at] if token.kind != "mark"]
     found, position = [], 0
     for token in tokens[at + 1 :]:
         if token.text == "(" and token.kind == "mark":

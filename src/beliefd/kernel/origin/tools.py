@@ -2,7 +2,7 @@
 
 import re
 import unicodedata
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from itertools import pairwise
 from typing import Any, Final, Literal
@@ -10,7 +10,7 @@ from typing import Any, Final, Literal
 from msgspec import Struct
 
 from beliefd.kernel.origin.lexicon import BIT, Class, Lexicon
-from beliefd.kernel.origin.spelling import folded, name_words
+from beliefd.kernel.origin.spelling import ENDING, folded, is_file_name, name_words
 from beliefd.kernel.origin.verbs import described_verb, own_part, unknown_verb, verb_of
 from beliefd.kernel.values import Id, Object, Value
 
@@ -150,29 +150,60 @@ def goes_out(tool: ToolInfo, args: Mapping[str, Any], lexicon: Lexicon) -> bool:
     named = lexicon.names["url"]
     if any(word in named for name in (*properties(tool), *args) for word in name_words(name)):
         return True
-    asks = not _LOOKS_UP.isdisjoint(name_words(tool.tool_id))
+    asks = _takes_hosts(name_words(tool.tool_id), lexicon)
     for name, text in texts_in(args):
-        plain = folded(text[:MAX_ARGUMENT]).strip()
+        plain = _UNSEEN.sub("", folded(text[:MAX_ARGUMENT]).strip())
         # A prompt or a note may speak of an address without going there.
         prose = len(plain.split()) > _FEW or not lexicon.names["text"].isdisjoint(name_words(name))
         if is_address(plain[:_BEGIN] if prose else plain, anywhere=not prose):
             return True
-        if asks and _BARE.fullmatch(plain):
-            return True
         # A folder may be called like a host, so what is said to be a path is one.
-        if _PAGE.match(plain) and lexicon.names["path"].isdisjoint(name_words(name)):
+        words = name_words(name)
+        if not lexicon.names["path"].isdisjoint(words):
+            continue
+        if asks and is_host(plain, words) and (not is_file_name(plain) or lexicon.names["sink"] & set(words)):
+            return True
+        if _PAGE.match(plain):
             return True
     return False
 
 
+def _takes_hosts(words: list[str], lexicon: Lexicon) -> bool:
+    """Is a tool about hosts, pages or the web, and does not search there for words?"""
+    about = any("web" in lexicon.groups.get(word, ()) for word in words)
+    return not _LOOKS_UP.isdisjoint(words) or (
+        (about or not _GOES.isdisjoint(words)) and "search" not in words
+    )
+
+
+def is_host(text: str, name: Iterable[str]) -> bool:
+    """A host by name or by number, with or without a page behind it. `name` are the words of its argument."""
+    if not _IN_PAGES.isdisjoint(name):
+        return False
+    plain = folded(text[:_BEGIN]).strip()
+    whole = _BARE.fullmatch(plain) or _NUMBERED.fullmatch(plain)
+    return whole is not None or _PAGE.match(plain) is not None
+
+
 _LOOKS_UP: Final = frozenset({"dns", "whois", "resolve", "resolver", "lookup", "ping", "dig", "nslookup"})
-_BARE: Final = re.compile(r"(?:[\w-]{1,63}\.)+[a-z][a-z0-9-]{1,62}\.?")
-_SCHEME: Final = re.compile(r"[a-z][a-z0-9+.-]{1,15}:(?://|\\\\)(?=[^/\s])")
-_SHARED: Final = re.compile(r"[/\\]{2}[\w.-]+(?:[/\\?]|$)")
-_HOSTED: Final = re.compile(
-    r"(?:[\w-]{1,63}\.)+[a-z]{2,24}(?::\d+)?(?:/\S*)?\?\S|(?:[\w-]{1,63}\.)+[a-z]{2,24}:\d+/"
+_GOES: Final = frozenset({"browse", "visit", "navigate", "goto", "crawl", "scrape"})
+_IN_PAGES_WORDS: Final = "selector css xpath element ref locator field property attribute class key"
+_IN_PAGES: Final = frozenset(_IN_PAGES_WORDS.split())
+"""Arguments that point into a page: `div.main` is no host there."""
+_NAMED: Final = rf"(?:[\w-]{{1,63}}\.)+{ENDING}"
+_BARE: Final = re.compile(rf"{_NAMED}\.?(?::\d+)?/?")
+_NUMBERED: Final = re.compile(
+    r"(?:\d{1,3}(?:\.\d{1,3}){3}|\[[0-9a-f:.]{2,45}\])(?::\d+)?(?:[/?]\S*)?"
+    r"|(?=[0-9a-f:.]{0,45}::|(?:[0-9a-f]{1,4}:){7})[0-9a-f:.]{2,45}"
 )
-_PAGE: Final = re.compile(r"(?:[\w-]{1,63}\.)+[a-z]{2,24}/\S")
+_SCHEME: Final = re.compile(r"[a-z][a-z0-9+.-]{1,15}:(?://|\\\\)(?=[^/\s])")
+_WEB_SCHEME: Final = re.compile(r"(?:https?|wss?|ftp):[/\\]*[^/\\\s]")
+"""At the begin: browsers do not need the strokes."""
+_SHARED: Final = re.compile(r"[/\\]{2}[\w.-]+(?:[/\\?]|$)")
+_HOSTED: Final = re.compile(rf"{_NAMED}(?::\d+)?(?:/\S*)?\?\S|{_NAMED}:\d+/")
+_PAGE: Final = re.compile(rf"{_NAMED}/\S")
+_UNSEEN: Final = re.compile(r"[\t\r\n]")
+"""What browsers take out of an address before they read it."""
 MAX_ARGUMENT: Final = 20_000
 """Characters of an argument that are read for addresses and statements."""
 
@@ -183,7 +214,9 @@ _BEGIN: Final = 2_048
 
 def is_address(text: str, *, anywhere: bool = True) -> bool:
     """With a scheme anywhere, or a host at its begin: `//host/`, `\\\\host\\`, `host.example/page?q=1`."""
-    plain = folded(text[:MAX_ARGUMENT]).strip()
+    plain = _UNSEEN.sub("", folded(text[:MAX_ARGUMENT]).strip())
+    if _WEB_SCHEME.match(plain):
+        return True
     if (_SCHEME.search(plain) if anywhere else _SCHEME.match(plain)) or _SHARED.match(plain):
         return True
     return _HOSTED.match(plain) is not None

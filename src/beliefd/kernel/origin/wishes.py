@@ -1,11 +1,12 @@
 """Who wants the call: what the user asked for, and what texts order next to its values."""
 
 from collections.abc import Mapping
+from typing import Final
 
 from beliefd.kernel.origin.arguments import Call, Leaf, fact_of, where_is
 from beliefd.kernel.origin.facts import Commanded, ValueFact
 from beliefd.kernel.origin.index import FORGOTTEN, MAX_VALUE, Wanted
-from beliefd.kernel.origin.lexicon import ANY, BIT, forms_of
+from beliefd.kernel.origin.lexicon import ANY, BIT, forms_of, plural
 from beliefd.kernel.origin.memory import Found, Memory
 from beliefd.kernel.origin.spelling import folded, has_card, has_key
 from beliefd.kernel.origin.tools import ToolInfo, trade
@@ -15,6 +16,8 @@ from beliefd.kernel.values import Id
 
 def commanded_by(call: Call) -> tuple[tuple[ValueFact, ...], Commanded]:
     """Texts that order this kind of thing next to a value the user never gave."""
+    if says_nothing(call):
+        return _commanded_as_such(call)
     found: list[ValueFact] = []
     worst: Commanded = "none"
     for leaf in call.leaves:
@@ -30,6 +33,46 @@ def commanded_by(call: Call) -> tuple[tuple[ValueFact, ...], Commanded]:
                 found.append(fact_of(leaf, at.origin, where_is(at)))
                 worst = how if worst != "other" else worst
     return tuple(found), worst
+
+
+def says_nothing(call: Call) -> bool:
+    """Has a call no values by which to tell where it comes from: `disable_mfa()`?"""
+    return all(
+        leaf.kind == "choice"
+        or leaf.text.lower() in _EMPTY
+        or (leaf.value is None and len(leaf.text) <= MAX_VALUE)
+        for leaf in call.leaves
+    ) and not any(leaf.kind == "sink" for leaf in call.leaves)
+
+
+_EMPTY: Final = frozenset({"", "true", "false", "none"})
+
+
+def _commanded_as_such(call: Call) -> tuple[tuple[ValueFact, ...], Commanded]:
+    """Texts that order what the tool does, in a sentence with its verb or its thing.
+
+    What the user himself orders by both is his.
+    """
+    things, verbs = _forms_of(call.what.nouns), frozenset(forms_of(call.what.verb))
+    spoken = call.session.speech.words
+    if call.tier != "write" or (
+        not verbs.isdisjoint(spoken) and (not things or not things.isdisjoint(spoken))
+    ):
+        return (), "none"
+    mask, _ = _asked_of(call)
+    worst: Commanded = "none"
+    found: list[ValueFact] = []
+    for word in sorted(things | verbs):
+        for place, position in call.session.heard.found(word):
+            if place.kind == "text" and place.ordered_at(position, 0) & mask and worst != "other":
+                worst = "named" if place.record.named else "other"
+                at = Found("named_text" if worst == "named" else "text", place)
+                found.append(fact_of(Leaf("call", frozenset(), word, "text", None), at.origin, where_is(at)))
+    return tuple(found), worst
+
+
+def _forms_of(nouns: frozenset[str]) -> frozenset[str]:
+    return frozenset(form for noun in nouns for form in (noun, plural(noun), noun.removesuffix("s")))
 
 
 def _looked_for(leaf: Leaf, session: Memory) -> list[Wanted]:
@@ -77,7 +120,9 @@ def is_intended(call: Call, catalogue: Mapping[Id, ToolInfo], *, delegated: bool
     if delegated:
         return True
     named = {what.verb, unknown_verb(call.tool.tool_id, call.session.lexicon)} - call.session.lexicon.stops
-    if not speech.mask & what.mask and speech.words.isdisjoint(named):
+    if not speech.mask & (what.mask | _towards(call)) and speech.words.isdisjoint(named):
+        return False
+    if says_nothing(call) and not _named_itself(call):
         return False
     spoken_of = what.groups & speech.groups or not what.nouns.isdisjoint(speech.words)
     if spoken_of or addressed or not what.nouns:
@@ -93,6 +138,27 @@ def is_intended(call: Call, catalogue: Mapping[Id, ToolInfo], *, delegated: bool
         ):
             return False
     return True
+
+
+def _towards(call: Call) -> int:
+    """Whoever asks to buy asks to fill the cart, but not the other way round."""
+    towards = call.session.lexicon.towards
+    if call.what.name != "create":
+        return 0
+    return sum({BIT[towards[noun]] for noun in call.what.nouns if noun in towards})
+
+
+def _named_itself(call: Call) -> bool:
+    """To do something hard to what it has no value for, the user must speak of that thing itself.
+
+    To pay, a word for paying will do.
+    """
+    what, lexicon, spoken = call.what, call.session.lexicon, call.session.speech.words
+    if what.name not in lexicon.hard or not _forms_of(what.nouns).isdisjoint(spoken):
+        return True
+    if what.name == "pay":
+        return any("pay" in (lexicon.strong.get(word), lexicon.faint.get(word)) for word in spoken)
+    return not what.nouns and not frozenset(forms_of(what.verb)).isdisjoint(spoken)
 
 
 def carries_secret(call: Call) -> bool:
