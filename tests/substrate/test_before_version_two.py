@@ -37,8 +37,8 @@ def test_it_verifies_in_both_languages() -> None:
 
 
 def test_what_a_document_does_not_say_is_what_was_the_rule_then() -> None:
-    assert Policy().arbitration == ArbitrationPolicy(constraints=2, reasons="effect")
-    assert recorded({}).arbitration == ArbitrationPolicy(constraints=1, reasons="failure")
+    assert Policy().arbitration == ArbitrationPolicy(constraints=2, reasons="effect", failures="all")
+    assert recorded({}).arbitration == ArbitrationPolicy(constraints=1, reasons="failure", failures="first")
     assert recorded({"arbitration": {"constraints": 2}}).arbitration.constraints == 2
 
 

@@ -388,7 +388,7 @@ class Policy(Value, frozen=True):
 
 
 EARLIER: Final[dict[str, dict[str, Any]]] = {
-    "arbitration": {"constraints": 1, "reasons": "failure"},
+    "arbitration": {"constraints": 1, "reasons": "failure", "failures": "first"},
     "beliefs": {"conclusions": "free", "tier": "READ_ONLY"},
     "evidence": {"require": "attested"},
     "provenance": {"sources": "any", "inputs": "any", "permissions": "any", "capabilities": "plain"},

@@ -21,11 +21,14 @@ class ArbitrationPolicy(Value, frozen=True):
 
     `constraints` is the newest version that is read: under 1, those of version 2 are malformed, and deny.
     With `reasons: effect`, the reason code of what a person is asked about is `ASK`, of what is put off
-    `DEFER`; with `failure` it is that of the first reason.
+    `DEFER`; with `failure` it is that of the first reason. With `failures: all`, whatever stands in the way
+    counts: that nothing allows it, and broken invariants, too. With `first`, a constraint that fails hides
+    both: what nothing allows may wait for a person, and invariants are looked at only if nothing else fails.
     """
 
     constraints: Annotated[int, msgspec.Meta(ge=1, le=VERSION)] = VERSION
     reasons: Literal["effect", "failure"] = "effect"
+    failures: Literal["all", "first"] = "all"
 
     @property
     def steps(self) -> int | None:
@@ -35,3 +38,7 @@ class ArbitrationPolicy(Value, frozen=True):
     @property
     def by_effect(self) -> bool:
         return self.reasons == "effect"
+
+    @property
+    def counts_all(self) -> bool:
+        return self.failures == "all"
