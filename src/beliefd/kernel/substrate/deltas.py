@@ -10,7 +10,7 @@ from beliefd.kernel.scan.markers import find_marker
 from beliefd.kernel.substrate.constraints import Action, Failure, Judgement, Reason
 from beliefd.kernel.substrate.dense import ATTACHED_BY
 from beliefd.kernel.substrate.events import CandidateResult
-from beliefd.kernel.substrate.namespaces import may_write, write_capability
+from beliefd.kernel.substrate.namespaces import EARLIER, WRITERS, may_write, write_capability
 from beliefd.kernel.substrate.paths import keys_of
 from beliefd.kernel.substrate.predicates import paths_read
 from beliefd.kernel.substrate.proposals import DeltaCandidate, Patch
@@ -68,7 +68,8 @@ def _asked(
 def _not_writable(situation: Situation, patch: Patch, touched: set[str]) -> list[Reason]:
     role = situation.facts.principal.role
     reasons = not_by_hand(patch, situation.facts)
-    reasons += [reason for key in sorted(touched) if (reason := may_write(role, key)) is not None]
+    writers = WRITERS if situation.facts.policy.arbitration.counts_all else EARLIER
+    reasons += [reason for key in sorted(touched) if (reason := may_write(role, key, writers)) is not None]
     if (marked := find_marker(patch.set)) is not None:
         # INVARIANT: the symbolic state is of the grounded lane; speculation is not written into it.
         text = f"{marked.found} at `{marked.path}` is speculation, and what is proposed cannot rest on it"

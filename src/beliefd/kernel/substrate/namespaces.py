@@ -1,5 +1,6 @@
 """Who may write which part of F_sparse (symbolic-substrate 4)."""
 
+from collections.abc import Mapping
 from typing import Final
 
 from beliefd.kernel.substrate.constraints import Reason
@@ -10,8 +11,11 @@ WRITERS: Final[dict[str, frozenset[Role]]] = {
     "fact": frozenset({Role.ENCODER, Role.TOOL}),
     "policy": frozenset(),
     "constraint": frozenset(),
+    "rule": frozenset(),
 }
-"""The last two belong to the kernel: they change with the policy and never by proposal."""
+"""The last three belong to the kernel: they change with the policy and never by proposal."""
+EARLIER: Final = {name: roles for name, roles in WRITERS.items() if name != "rule"}
+"""Those that answers named before `rule.*` was one of them."""
 
 
 def namespace(key: str) -> str:
@@ -23,11 +27,11 @@ def write_capability(key: str) -> str:
     return f"write:{namespace(key)}"
 
 
-def may_write(role: Role, key: str) -> Reason | None:
+def may_write(role: Role, key: str, writers: Mapping[str, frozenset[Role]] = WRITERS) -> Reason | None:
     """None if this role may write the key; else why not."""
     head, dot, rest = key.partition(".")
-    if head not in WRITERS or not dot or not rest:
-        known = ", ".join(f"{name}.*" for name in WRITERS)
+    if head not in writers or not dot or not rest:
+        known = ", ".join(f"{name}.*" for name in writers)
         return Reason(code="UNKNOWN_NAMESPACE", text=f"`{key}` is in none of {known}", keys=(key,))
     if role in WRITERS[head]:
         return None
