@@ -96,6 +96,16 @@ def test_what_only_asks_where_it_was_denied_is_looser_though_it_permits_nothing(
     assert answer(UPDATE, asks, denies).answer == "counterexample"
 
 
+def test_what_nothing_allows_waits_only_where_not_all_failures_count() -> None:
+    never = Guarantee(tool="pay", never="at_all")
+    now, before = (
+        policy({"b": on("pay", "ask")}, arbitration={"failures": rule}) for rule in ("all", "first")
+    )
+    assert answer(never, now).answer == "proved"
+    assert (answer(never, before).answer, answer(UPDATE, now, before).answer) == ("counterexample", "proved")
+    assert answer(UPDATE, before, now).answer == "counterexample"
+
+
 def test_a_key_hides_the_field_of_a_shorter_one() -> None:
     """`fact.a.b` may be a key or a field of `fact.a`: neither is taken for granted."""
     found = policy(

@@ -5,11 +5,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from beliefd.kernel.approvals.events import ApprovalDecided
 from beliefd.kernel.approvals.state import CallSubject
 from beliefd.kernel.errors import BeliefdError, Code
 from beliefd.kernel.policy import Policy
+from beliefd.kernel.substrate.arbitration_policy import ArbitrationPolicy
 from beliefd.kernel.substrate.events import Arbitrated, CallStarted, OutcomeRecorded
 from beliefd.protocol.approvals import ApprovalCard, DecidedApproval
 from beliefd.testing.world import AGENT, policy, refused
@@ -19,6 +21,7 @@ from tests.substrate.support import (
     ALLOW_ALL,
     ToolWorld,
     allow,
+    codes,
     delta,
     deny,
     one,
@@ -29,6 +32,7 @@ from tests.substrate.support import (
     with_tools,
 )
 
+FIRST = ArbitrationPolicy(failures="first")
 SOURCE = deny("email.send", when=when("missing", "fact.source_ref"), on_fail="ask", reason="no source")
 ASKS = rules(all=ALLOW_ALL, requires_source=SOURCE)
 
@@ -329,7 +333,11 @@ def test_a_yes_stands_for_an_allow_that_asks_but_not_for_an_allow_that_is_missin
     token = house.token(session)
     assert confirmed(house.ann.approve(ask(house, session, token))).status == "ok"
     house.steward.in_force.adopt(rules(requires_source=SOURCE))
-    card = ask(house, session, token, "k2")
+    answer = one(house.agent.propose(session, [tool_call("email.send", token, "k2", to="ana")]))
+    assert (answer.verdict, answer.on_fail, answer.approval_id) == ("deny", "block", None)
+    assert codes(answer) == ["NO_ALLOW", "DENIED"]
+    house.steward.in_force.adopt(replace(rules(requires_source=SOURCE), arbitration=FIRST))
+    card = ask(house, session, token, "k3")
     assert (in_vain(house, session, card).details or {})["reasons"] == ["NO_ALLOW"]
     assert house.toolbox.count == 1
     house.check(session)

@@ -37,8 +37,12 @@ def test_it_verifies_in_both_languages() -> None:
 
 
 def test_what_a_document_does_not_say_is_what_was_the_rule_then() -> None:
-    now = ArbitrationPolicy(constraints=2, reasons="effect", scheduling=2, meaning=2, patterns="bounded")
-    before = ArbitrationPolicy(constraints=1, reasons="failure", scheduling=1, meaning=1, patterns="linear")
+    now = ArbitrationPolicy(
+        constraints=2, reasons="effect", failures="all", scheduling=2, meaning=2, patterns="bounded"
+    )
+    before = ArbitrationPolicy(
+        constraints=1, reasons="failure", failures="first", scheduling=1, meaning=1, patterns="linear"
+    )
     assert (Policy().arbitration, recorded({}).arbitration) == (now, before)
     assert recorded({"arbitration": {"constraints": 2}}).arbitration.constraints == 2
 

@@ -5,7 +5,6 @@ from typing import Any
 import pytest
 
 from beliefd.kernel.errors import Code
-from beliefd.kernel.substrate.namespaces import may_write
 from beliefd.kernel.values import Role
 from beliefd.testing.world import BY_ROLE, policy, refused
 from tests.substrate.conftest import Build
@@ -400,12 +399,3 @@ def test_a_terminated_session_takes_no_proposal(house: ToolWorld) -> None:
     house.root.request_termination(session, context={"force": True})
     refused(Code.SESSION_TERMINATED, lambda: house.agent.propose(session, [delta(goal__x=1)]))
     house.check(session)
-
-
-def test_where_there_are_rules_their_namespace_is_named() -> None:
-    unknown = may_write(Role.AGENT, "elsewhere.x", rules=True)
-    assert unknown is not None
-    assert "rule.*" in unknown.text
-    earlier = may_write(Role.AGENT, "rule.x")
-    assert earlier is not None
-    assert "rule.*" not in earlier.text

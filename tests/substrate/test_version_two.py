@@ -155,7 +155,10 @@ def test_an_age_is_judged_at_every_call() -> None:
 
 def test_reasons_may_be_called_as_before() -> None:
     given = policy(
-        constraints={"constraint.x": {"v": 2, "effect": "ask", "subject": None}},
+        constraints={
+            "constraint.all": ALLOW_ALL,
+            "constraint.x": {"v": 2, "effect": "ask", "subject": None},
+        },
         arbitration={"reasons": "failure"},
     )
     with ToolWorld(policy=given) as house:

@@ -393,6 +393,7 @@ EARLIER: Final[dict[str, dict[str, Any]]] = {
     "arbitration": {
         "constraints": 1,
         "reasons": "failure",
+        "failures": "first",
         "scheduling": 1,
         "meaning": 1,
         "patterns": "linear",

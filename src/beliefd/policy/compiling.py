@@ -15,16 +15,32 @@ from beliefd.kernel.errors import invalid
 from beliefd.kernel.names import ALL, covers
 from beliefd.kernel.policy import Policy
 from beliefd.kernel.substrate.arbitration_policy import VERSION
-from beliefd.kernel.substrate.constraints import EFFECTS, EFFECTS_BY_VERSION, ON_FAIL, Constraint
+from beliefd.kernel.substrate.constraints import (
+    EFFECTS,
+    EFFECTS_BY_VERSION,
+    EVERYTHING,
+    INVARIANTS,
+    ON_FAIL,
+    Constraint,
+)
 from beliefd.kernel.substrate.deriving import RuleProblem
 from beliefd.kernel.substrate.guarantees import Guarantee, contradictions
 from beliefd.kernel.substrate.policy_keys import NAMES, POLICY, is_of_policy
-from beliefd.kernel.substrate.predicates import BY_VERSION, CALL_FACTS, Malformed, Misfit, parse, paths_read
+from beliefd.kernel.substrate.predicates import (
+    BY_VERSION,
+    CALL_FACTS,
+    Malformed,
+    Misfit,
+    is_of_call,
+    parse,
+    paths_read,
+)
 from beliefd.kernel.substrate.rulebook import rule_set, rulebook
 from beliefd.kernel.substrate.schemas import BadSchema, Schema
 from beliefd.kernel.values import shown
 from beliefd.ledger.chain import policy_hash
 from beliefd.policy.fact_names import is_fact, misfits
+from beliefd.policy.path_names import unreadable
 from beliefd.policy.pattern_budget import over_budget
 
 KEYS: Final = "constraint.*"
@@ -69,12 +85,13 @@ def problems(policy: Policy) -> Iterator[Problem]:
     for one in rulebook(policy, policy_hash(policy)).constraints:
         yield from _constraint(one)
         yield from _facts(one, asked=policy.context is not UNSET)
-        yield from _policy_keys(() if one.when is None else paths_read(one.when), f"$.constraints.{one.key}")
+        yield from _invariant(one)
+        yield from _paths(() if one.when is None else paths_read(one.when), f"$.constraints.{one.key}")
     rules = rule_set(policy, policy_hash(policy))
     for wrong in rules.problems:
         yield _rule(wrong)
     for clause in (one for rule in rules.rules for one in rule.clauses):
-        yield from _policy_keys(clause.paths, f"$.rules.{clause.rule}")
+        yield from _paths(clause.paths, f"$.rules.{clause.rule}")
     yield from _promises(policy)
 
 
@@ -95,7 +112,7 @@ def _promises(policy: Policy) -> Iterator[Problem]:
         path = f"$.prove[{at}]"
         if one.when is not UNSET:
             try:
-                parse(one.when)
+                yield from _paths(paths_read(parse(one.when)), f"{path}.when")
             except Malformed as error:
                 yield Problem(f"{path}.{error.misfit.at or 'when'}", str(error), _remedy(error.misfit))
         for key in (one.constraint, *(one.never_conflict or ())):
@@ -138,6 +155,28 @@ def _facts(one: Constraint, *, asked: bool) -> Iterator[Problem]:
         yield Problem(
             f"{path}.when", wrong, "add `context`, as `beliefd policy init --preset guard` writes it"
         )
+
+
+def _invariant(one: Constraint) -> Iterator[Problem]:
+    """INVARIANT: no invariant looks as if it were about some calls or changes: it is about states alone."""
+    if not one.key.startswith(INVARIANTS) or one.malformed is not None:
+        return
+    path = f"$.constraints.{one.key}"
+    # Under version 1 a subject was always taken, and always ignored.
+    if one.subject != EVERYTHING and one.raw["v"] > 1:
+        wrong = "an invariant is about states alone, and this one has a `subject`"
+        yield Problem(f"{path}.subject", wrong, "take it out, or call it what is no invariant")
+    if read := sorted(filter(is_of_call, () if one.when is None else paths_read(one.when))):
+        wrong = f"an invariant is about states alone, and this one reads `{read[0]}`"
+        yield Problem(f"{path}.when", wrong, "take it out: it never sees a call")
+
+
+def _paths(paths: Iterable[str], place: str) -> Iterator[Problem]:
+    """INVARIANT: no condition reads what is never there."""
+    paths = sorted(paths)
+    for wrong in unreadable(paths):
+        yield Problem(place, wrong.message, wrong.remedy)
+    yield from _policy_keys(paths, place)
 
 
 def _policy_keys(paths: Iterable[str], place: str) -> Iterator[Problem]:

@@ -38,7 +38,10 @@ class ArbitrationPolicy(Value, frozen=True):
     `constraints` is the newest version that is read: under 1, those of version 2 are malformed, and deny.
     With `reasons: effect`, the reason code of what a person is asked about is `ASK`, of what is put off
     `DEFER`; with `failure` it is that of the first reason. `patterns: linear` is for ledgers from before
-    patterns and their texts were bounded, and does not come into force any more.
+    patterns and their texts were bounded, and does not come into force any more. With `failures: all`,
+    whatever stands in the way counts: that nothing allows it, and broken invariants, too. With `first`, a
+    constraint that fails hides both: what nothing allows may wait for a person, and invariants are looked at
+    only if nothing else fails.
 
     Under `scheduling: 1`, a mode that an event records recovers from that event on, shares of budgets are
     taken in floating point, and programs resume and use up each other's interrupts.
@@ -53,6 +56,7 @@ class ArbitrationPolicy(Value, frozen=True):
     scheduling: Annotated[int, msgspec.Meta(ge=1, le=SCHEDULING)] = SCHEDULING
     meaning: Annotated[int, msgspec.Meta(ge=1, le=MEANING)] = MEANING
     patterns: Literal["bounded", "linear"] = "bounded"
+    failures: Literal["all", "first"] = "all"
 
     @property
     def engine(self) -> Engine:
@@ -67,3 +71,7 @@ class ArbitrationPolicy(Value, frozen=True):
     @property
     def by_effect(self) -> bool:
         return self.reasons == "effect"
+
+    @property
+    def counts_all(self) -> bool:
+        return self.failures == "all"

@@ -157,6 +157,10 @@ class Failure(Struct, frozen=True):
     path: str = ""
 
 
+def strictest(failures: Iterable[Failure]) -> OnFail:
+    return max((item.constraint.on_fail for item in failures), key=lambda name: Strictness[name])
+
+
 class Judgement(Struct, frozen=True):
     """The failures, and whether anything allows the action at all."""
 
@@ -165,10 +169,10 @@ class Judgement(Struct, frozen=True):
 
     @property
     def on_fail(self) -> OnFail | None:
-        """What follows: None if it passes; without any allow it is blocked, by default."""
-        if self.failures:
-            return max((item.constraint.on_fail for item in self.failures), key=lambda name: Strictness[name])
-        return None if self.allowed else "block"
+        """What follows: None if it passes; without any allow it is blocked, whatever else is said."""
+        if not self.allowable:
+            return "block"
+        return strictest(self.failures) if self.failures else None
 
     @property
     def allowable(self) -> bool:

@@ -1,5 +1,6 @@
 """Changes of F_sparse: staged on a copy, checked, then committed whole or dropped whole."""
 
+from collections.abc import Iterator
 from typing import Any
 
 from msgspec import UNSET
@@ -9,15 +10,14 @@ from beliefd.kernel.scan.markers import find_marker
 from beliefd.kernel.substrate.constraints import NOT_JUDGED, Action, Failure, Judgement, Reason
 from beliefd.kernel.substrate.dense import ATTACHED_BY
 from beliefd.kernel.substrate.events import CandidateResult
-from beliefd.kernel.substrate.namespaces import may_write, write_capability
+from beliefd.kernel.substrate.namespaces import EARLIER, WRITERS, may_write, write_capability
 from beliefd.kernel.substrate.paths import is_ambiguous, keys_of
 from beliefd.kernel.substrate.predicates import paths_read
 from beliefd.kernel.substrate.proposals import DeltaCandidate, Patch
 from beliefd.kernel.substrate.questions import question, vector_of, with_consent
-from beliefd.kernel.substrate.reasons import explain, in_order
 from beliefd.kernel.substrate.renewing import derived_from, not_by_hand
 from beliefd.kernel.substrate.rulebook import rule_set, rulebook
-from beliefd.kernel.substrate.situation import Situation, allowed, denied, failed, stale, verdict
+from beliefd.kernel.substrate.situation import Situation, Told, allowed, denied, failed, stale, told
 from beliefd.kernel.substrate.symbolic_state import SymbolicState
 from beliefd.kernel.substrate.tools import CallFinding
 
@@ -36,32 +36,44 @@ def judge_delta(situation: Situation, candidate: DeltaCandidate, index: int) -> 
     judgement = with_consent(state.truths(rules).judge(state, action), situation.consent)
     known: Any = action.known(state)
     result = failed(situation, judgement, known)
+    if result is not None and not situation.facts.policy.arbitration.counts_all:
+        return _asked(situation, candidate, result, judgement.failures, index)
+    # INVARIANT: staged on a copy, checked, then committed whole or dropped whole.
+    staged = state.patched(patch.set, patch.remove)
+    derived = derived_from(situation.session, staged, patch, situation.facts)
+    if isinstance(derived, Reason):
+        return denied([derived, *(() if result is None else result.reasons)])
+    if derived is not UNSET:
+        staged = staged.patched(derived.values, derived.fell)
+    written = {*patch.set, *(derived.set if derived is not UNSET else ())}
+    if twofold := _twofold(state, staged, written, situation):
+        return denied([*twofold, *(() if result is None else result.reasons)])
+    broken = _broken(staged, action, situation, judgement)
+    result = failed(situation, judgement, known, _dropped(broken, staged, action, situation))
     if result is None:
-        # INVARIANT: staged on a copy, checked, then committed whole or dropped whole.
-        staged = state.patched(patch.set, patch.remove)
-        derived = derived_from(situation.session, staged, patch, situation.facts)
-        if isinstance(derived, Reason):
-            return denied([derived])
-        if derived is not UNSET:
-            staged = staged.patched(derived.values, derived.fell)
-        written = {*patch.set, *(derived.set if derived is not UNSET else ())}
-        if reasons := _twofold(state, staged, written, situation):
-            return denied(reasons)
-        judgement = with_consent(_broken(staged, action, situation), situation.consent)
-        result = _dropped(judgement, staged, action, situation)
-        if result is None:
-            return allowed(patch=patch, derived=derived, vector=vector_of(situation, candidate))
-    if result.on_fail == "ask":
-        asked = question(situation, candidate, CallFinding(), result, judgement.failures, index)
-        return replace(result, approval=asked)
-    return result
+        return allowed(patch=patch, derived=derived, vector=vector_of(situation, candidate))
+    return _asked(situation, candidate, result, (*judgement.failures, *broken.failures), index)
+
+
+def _asked(
+    situation: Situation,
+    candidate: DeltaCandidate,
+    result: CandidateResult,
+    failures: tuple[Failure, ...],
+    index: int,
+) -> CandidateResult:
+    """The verdict with its question to a person, if one is asked: about all that asks."""
+    if result.on_fail != "ask":
+        return result
+    asked = question(situation, candidate, CallFinding(), result, failures, index)
+    return replace(result, approval=asked)
 
 
 def _not_writable(situation: Situation, patch: Patch, touched: set[str]) -> list[Reason]:
-    role, rules = situation.facts.principal.role, bool(situation.facts.policy.rules)
+    role = situation.facts.principal.role
     reasons = not_by_hand(patch, situation.facts)
-    found = (may_write(role, key, rules=rules) for key in sorted(touched))
-    reasons += [reason for reason in found if reason is not None]
+    writers = WRITERS if situation.facts.policy.arbitration.counts_all else EARLIER
+    reasons += [reason for key in sorted(touched) if (reason := may_write(role, key, writers)) is not None]
     if (marked := find_marker(patch.set)) is not None:
         # INVARIANT: the symbolic state is of the grounded lane; speculation is not written into it.
         text = f"{marked.found} at `{marked.path}` is speculation, and what is proposed cannot rest on it"
@@ -107,11 +119,11 @@ def _twofold(
     ]
 
 
-def _broken(staged: SymbolicState, action: Action, situation: Situation) -> Judgement:
+def _broken(staged: SymbolicState, action: Action, situation: Situation, before: Judgement) -> Judgement:
     """What the staged state breaks: invariants, and rules about this write that set goals against each other.
 
     A rule that only now denies, because of several goals that are there, says that they exclude each other;
-    any other rule about writes speaks of the state before them.
+    any other rule about writes speaks of the state before them. What stood in the way `before` is said once.
     """
     truths = staged.truths(situation.rules)
     exclusive = (
@@ -119,31 +131,27 @@ def _broken(staged: SymbolicState, action: Action, situation: Situation) -> Judg
         for one in truths.judge(staged, action).failures
         if one.code == "DENIED" and len(_goals(one, staged)) > 1
     )
-    return Judgement(True, (*truths.broken, *exclusive))
+    said = {one.constraint.key for one in before.failures}
+    fresh = (one for one in (*truths.broken, *exclusive) if one.constraint.key not in said)
+    return with_consent(Judgement(True, tuple(fresh)), situation.consent)
 
 
 def _dropped(
     judgement: Judgement, staged: SymbolicState, action: Action, situation: Situation
-) -> CandidateResult | None:
-    if judgement.on_fail is None:
-        return None
-    known = action.known(staged)
-    by_effect = situation.facts.policy.arbitration.by_effect
-    reasons = []
-    for one in in_order(judgement.failures):
-        reason = explain(one, known, situation.rules.fits, by_effect=by_effect)
+) -> Iterator[Told]:
+    """Why the staged state is dropped."""
+    for one, reason in told(situation, judgement, action.known(staged)):
         goals = _goals(one, staged)
         if one.code in NOT_JUDGED:
-            reasons.append(reason)
+            yield one, reason
         elif len(goals) > 1:
             names = " and ".join(f"`{key}`" for key in goals)
             text = f"{names} exclude each other"
             if one.constraint.reason:
                 text = f"{text}: {one.constraint.reason}"
-            reasons.append(replace(reason, code="GOAL_CONFLICT", text=text, keys=goals))
+            yield one, replace(reason, code="GOAL_CONFLICT", text=text, keys=goals)
         else:
-            reasons.append(replace(reason, code="INVARIANT_BROKEN"))
-    return verdict(judgement.on_fail, reasons, by_effect=by_effect)
+            yield one, replace(reason, code="INVARIANT_BROKEN")
 
 
 def _goals(failure: Failure, staged: SymbolicState) -> tuple[str, ...]:

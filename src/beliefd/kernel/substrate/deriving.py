@@ -129,7 +129,7 @@ class RuleSet:
         )
 
     def claimed(self, key: str, value: Any = ABSENT) -> str | None:
-        """The rule that a write by hand would speak for; None if there is none.
+        """The derived fact that a write by hand would speak for; None if there is none.
 
         INVARIANT: nobody but its rule says what stands at the path of a derived fact: not by its key, not by
         a longer key, and not by a field in the value of a shorter one.
@@ -137,7 +137,7 @@ class RuleSet:
         found = next((one for one in keys_of(key) if one in self.by_key), None)
         if found is None and key in self.parents:
             found = _answered(value, self.parents[key])
-        return None if found is None else self.by_key[found][0].rule
+        return found
 
     def settle(
         self, values: "HashTrieMap[str, Any]", held: Growing[Source], size: int, changed: Iterable[str]

@@ -1,5 +1,6 @@
 """Who may write which part of F_sparse (symbolic-substrate 4)."""
 
+from collections.abc import Mapping
 from typing import Final
 
 from beliefd.kernel.substrate.constraints import Reason
@@ -10,10 +11,11 @@ WRITERS: Final[dict[str, frozenset[Role]]] = {
     "fact": frozenset({Role.ENCODER, Role.TOOL}),
     "policy": frozenset(),
     "constraint": frozenset(),
+    "rule": frozenset(),
 }
-"""The last two belong to the kernel: they change with the policy and never by proposal."""
-RULES: Final = "rule"
-"""Where a policy has rules, this is the kernel's as well."""
+"""The last three belong to the kernel: they change with the policy and never by proposal."""
+EARLIER: Final = {name: roles for name, roles in WRITERS.items() if name != "rule"}
+"""Those that answers named before `rule.*` was one of them."""
 
 
 def namespace(key: str) -> str:
@@ -25,13 +27,11 @@ def write_capability(key: str) -> str:
     return f"write:{namespace(key)}"
 
 
-def may_write(role: Role, key: str, *, rules: bool = False) -> Reason | None:
-    """None if this role may write the key; else why not. With `rules`, there is a namespace for them, too."""
+def may_write(role: Role, key: str, writers: Mapping[str, frozenset[Role]] = WRITERS) -> Reason | None:
+    """None if this role may write the key; else why not."""
     head, dot, rest = key.partition(".")
-    if rules and head == RULES and rest:
-        return None  # nobody may, which `renewing.not_by_hand` says
-    if head not in WRITERS or not dot or not rest:
-        known = ", ".join(f"{name}.*" for name in (*WRITERS, *([RULES] if rules else ())))
+    if head not in writers or not dot or not rest:
+        known = ", ".join(f"{name}.*" for name in writers)
         return Reason(code="UNKNOWN_NAMESPACE", text=f"`{key}` is in none of {known}", keys=(key,))
     if role in WRITERS[head]:
         return None

@@ -18,9 +18,9 @@ PERSON: Final = "a person must approve"
 ASKED: Final = "a person decides about it"
 
 
-def in_order(failures: tuple[Failure, ...]) -> list[Failure]:
+def rank(failure: Failure) -> tuple[int, str]:
     """The failure that decides comes first: the strictest, then by name."""
-    return sorted(failures, key=lambda item: (-Strictness[item.constraint.on_fail], item.constraint.key))
+    return -Strictness[failure.constraint.on_fail], failure.constraint.key
 
 
 def explain(failure: Failure, state: Mapping[str, Any], fits: SchemaCheck, *, by_effect: bool) -> Reason:

@@ -60,16 +60,18 @@ def not_by_hand(patch: Patch, facts: Facts) -> list[Reason]:
     """Why a patch may not be: rules derive what it would write or remove, or it would write rules."""
     rules = rule_set(facts.policy, facts.policy_hash)
     touched = {**dict.fromkeys(patch.remove), **patch.set}
-    return list(_claimed(rules, touched, patch)) if facts.policy.rules else []
+    as_now = facts.policy.arbitration.counts_all
+    return list(_claimed(rules, touched, patch, as_now=as_now)) if facts.policy.rules else []
 
 
-def _claimed(rules: RuleSet, touched: Iterable[str], patch: Patch) -> Iterable[Reason]:
+def _claimed(rules: RuleSet, touched: Iterable[str], patch: Patch, *, as_now: bool) -> Iterable[Reason]:
     for key in sorted(touched):
-        if key.startswith(RULES):
+        if key.startswith(RULES) and not as_now:
             yield Reason(code="KERNEL_OWNED", text=f"`{key}` changes with the policy only", keys=(key,))
-        rule = rules.claimed(key, patch.set.get(key))
-        if rule is not None:
-            text = f"`{key}` is derived by `{rule}`, and not written by hand"
+        fact = rules.claimed(key, patch.set.get(key))
+        if fact is not None:
+            rule = rules.by_key[fact][0].rule
+            text = f"`{fact if as_now else key}` is derived by `{rule}`, and not written by hand"
             remedy = f"a change of what `{rule}` reads"
             yield Reason(code="DERIVED", text=text, keys=(key,), remedy=remedy)
 

@@ -84,7 +84,7 @@ class BadPattern(ValueError):
 
 
 class Pattern(str):
-    """A regular expression as JSON Schema knows them, compiled once. It is the text as it was written.
+    """A regular expression in the syntax of Rust, compiled once. It is the text as it was written.
 
     INVARIANT: searching takes time in proportion to the text, and never more than `MAX_WORK` takes.
     """

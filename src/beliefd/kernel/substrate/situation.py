@@ -1,6 +1,6 @@
 """What a candidate is judged on, and the verdicts that judging it can end in (symbolic-substrate 5)."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, Final, Literal
 
 from msgspec import UNSET, Struct, UnsetType
@@ -8,12 +8,12 @@ from msgspec import UNSET, Struct, UnsetType
 from beliefd.kernel.facts import Facts
 from beliefd.kernel.state import Session
 from beliefd.kernel.substrate.constraint_index import ConstraintIndex
-from beliefd.kernel.substrate.constraints import Judgement, OnFail, Reason
+from beliefd.kernel.substrate.constraints import Failure, Judgement, OnFail, Reason, strictest
 from beliefd.kernel.substrate.dense import VectorRef
 from beliefd.kernel.substrate.events import CandidateResult
 from beliefd.kernel.substrate.policy_keys import POLICY, policy_seen
 from beliefd.kernel.substrate.provenance import Provenance
-from beliefd.kernel.substrate.reasons import NO_ALLOW, explain, in_order
+from beliefd.kernel.substrate.reasons import NO_ALLOW, explain, rank
 from beliefd.kernel.substrate.rulebook import rulebook
 from beliefd.kernel.substrate.symbolic_state import SymbolicState
 from beliefd.kernel.substrate.tools import CallFinding, Qos
@@ -98,15 +98,32 @@ def verdict(on_fail: OnFail, reasons: list[Reason], *, by_effect: bool = False) 
     )
 
 
-def failed(situation: Situation, judgement: Judgement, state: Mapping[str, Any]) -> CandidateResult | None:
-    """The verdict on what does not pass; None if it does."""
-    if judgement.on_fail is None:
-        return None
+Told = tuple[Failure, Reason]
+"""What stands in the way, and how it is said."""
+
+
+def told(situation: Situation, judgement: Judgement, state: Mapping[str, Any]) -> list[Told]:
     fits, by_effect = situation.rules.fits, situation.facts.policy.arbitration.by_effect
-    reasons = [explain(one, state, fits, by_effect=by_effect) for one in in_order(judgement.failures)]
-    if not judgement.allowable:
+    return [(one, explain(one, state, fits, by_effect=by_effect)) for one in judgement.failures]
+
+
+def failed(
+    situation: Situation, judgement: Judgement, state: Mapping[str, Any], more: Iterable[Told] = ()
+) -> CandidateResult | None:
+    """The verdict on what does not pass; None if it does. `more` is what stands in the way beside."""
+    rules, found = situation.facts.policy.arbitration, [*told(situation, judgement, state), *more]
+    if not found and judgement.on_fail is None:
+        return None
+    on_fail = strictest(one for one, _ in found) if found else "block"
+    ordered = sorted(found, key=lambda item: rank(item[0]))
+    reasons = [reason for _, reason in ordered]
+    if not judgement.allowable and not rules.counts_all:
         reasons.append(NO_ALLOW)
-    return verdict(judgement.on_fail, reasons, by_effect=by_effect)
+    elif not judgement.allowable:
+        # INVARIANT: what nothing allows is denied, and nobody is asked about what no yes could let through.
+        on_fail, blocking = "block", sum(one.constraint.on_fail == "block" for one, _ in ordered)
+        reasons.insert(blocking, NO_ALLOW)
+    return verdict(on_fail, reasons, by_effect=rules.by_effect)
 
 
 def stale(overlap: frozenset[str]) -> CandidateResult:

@@ -12,7 +12,7 @@ from beliefd.kernel.substrate.capability_policy import CapabilityRule
 from beliefd.kernel.substrate.constraints import Constraint
 from beliefd.kernel.substrate.modes import MODES, rule_of
 
-FOR_ALL: Final = ("context", "rules", "schemas", "modes")
+FOR_ALL: Final = ("arbitration", "context", "rules", "schemas", "modes")
 """Members that bear on every call."""
 WHOLE: Final = ("catalogues", "scheduling")
 """Members that decide whether a call is let through, and that nothing is proved about."""

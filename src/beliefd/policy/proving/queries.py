@@ -64,11 +64,12 @@ def _verdict(*fitting: str) -> Settles:
 
 
 def _not_denied(asked: Guarantee, new: Ruling, more: list[Formula], settles: Settles) -> Iterator[Query]:
-    """Calls that pass or wait: something allows them, or nothing does and somebody is asked."""
+    """Calls that pass or wait: something allows them, or nothing does and they wait all the same."""
     about, passing = [*new.about(asked), new.reached, *more], {"new": new.hard_ones}
     side: Mapping[Side, list[Constraint]] = passing  # type: ignore[assignment]
     yield Query(asked, [*about, new.allowable], settles, passing=side)
-    yield Query(asked, [*about, negated(new.allowable)], settles, lambda: [new.soft()], side)
+    if not new.policy.arbitration.counts_all:
+        yield Query(asked, [*about, negated(new.allowable)], settles, lambda: [new.soft()], side)
 
 
 def _update(asked: Guarantee, old: Ruling, new: Ruling) -> Iterator[Query]:
@@ -87,8 +88,10 @@ def _update(asked: Guarantee, old: Ruling, new: Ruling) -> Iterator[Query]:
     settles: Settles = lambda explain: explain("new").verdict != "deny" and explain("old").verdict == "deny"  # noqa: E731
     yield from _not_denied(asked, new, [either(negated(old.reached), old.hard(shared))], settles)
     # Nothing allowed it, and nobody was asked.
+    asking = [one for one in old.constraints if one.on_fail not in HARD]
+    if old.policy.arbitration.counts_all:
+        asking = []
     for query in _not_denied(asked, new, [negated(old.allowable)], settles):
-        asking = [one for one in old.constraints if one.on_fail not in HARD]
         yield replace(query, passing={**query.passing, "old": asking})
 
 

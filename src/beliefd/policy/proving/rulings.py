@@ -232,7 +232,12 @@ class Ruling:
 
     def denies_not(self) -> list[Formula]:
         """It is let through or waits for somebody: all of these, and nothing hard stands in the way."""
-        return [self.reached, either(self.allowable, self.soft())]
+        return [self.reached, either(self.allowable, self.waits_unallowed)]
+
+    @property
+    def waits_unallowed(self) -> Formula:
+        """Does it wait for somebody although nothing allows it? Only where not all failures count."""
+        return False if self.policy.arbitration.counts_all else self.soft()
 
     def passing(self, of: Iterable[Constraint]) -> list[Formula]:
         return [negated(self.stands(one)) for one in of]
