@@ -134,7 +134,8 @@ def test_far_below_its_limit_the_store_is_asked_once_a_second(monkeypatch: pytes
 
 
 def test_proposals_that_may_wait_are_turned_away_too() -> None:
-    asks = rules(all={"v": 1, "effect": "deny", "on_fail": "ask", "subject": None, "reason": "why"})
+    asking = {"v": 1, "effect": "deny", "on_fail": "ask", "subject": None, "reason": "why"}
+    asks = rules(all={"v": 1, "effect": "allow", "subject": None}, asking=asking)
     given = policy(constraints=asks.constraints, limits={"pending_approvals": 1})
     with ToolWorld(policy=given) as house:
         session = house.session()

@@ -82,8 +82,9 @@ def test_stories_cover_every_operation_on_claims() -> None:
     told = {step["op"] for story in STORIES.values() for step in story["steps"]}
     vocabularies = (ApprovalRows, ClaimRows, ContentRows, PolicyRows)
     rows = [operation for vocabulary in vocabularies for operation in vocabulary.rows()]
-    # A feed has no end, and so no place in a story.
-    assert {operation.name for operation in rows if not operation.stream} <= told
+    # A feed has no end, and so no place in a story. Questions about policies have tests of their own.
+    rows = [row for row in rows if not row.stream and not row.path.startswith("/v1/policy/")]
+    assert {operation.name for operation in rows} <= told
 
 
 def test_the_specification_s_two_examples_end_as_it_asks() -> None:

@@ -260,5 +260,6 @@ class ClaimRows(Vocabulary):
         SubmittedBundle,
         JudgedBundle,
         "What the gates would say, without a session and without a record",
+        errors=(Code.MEASUREMENT_NOT_FOUND,),
         example=BUNDLE,
     )

@@ -2,6 +2,7 @@
 
 from typing import Literal
 
+from beliefd.kernel.errors import Code
 from beliefd.kernel.policy import Policy
 from beliefd.kernel.values import PEOPLE
 from beliefd.protocol.backtesting import AskBacktest, Backtest
@@ -31,6 +32,7 @@ class PolicyRows(Vocabulary):
         body=Policy,
         answer=PolicyAnswer,
         roles=OPERATORS,
+        errors=(Code.CONFLICT,),
         max_body=4 * MIB,  # a file of the largest size that is read, with all defaults filled in
         summary="Decide under another policy from now on",
         example={"uncertainty": {"explain_above": 0.4, "defer_above": 0.7}},
@@ -40,6 +42,7 @@ class PolicyRows(Vocabulary):
         ExplainPolicy,
         PolicyExplanation,
         "Why a call or a change is decided as it is, and what would make it pass",
+        errors=(Code.SESSION_NOT_FOUND,),
         max_body=8 * MIB,  # two policies
         example={"call": {"tool_id": "pay", "args": {"amount": 250}}, "state": {"fact.open": {"v": 1}}},
     )
@@ -49,6 +52,7 @@ class PolicyRows(Vocabulary):
         Backtest,
         "What another policy would have decided",
         roles=frozenset(PEOPLE),  # people write policies; programs have no use for it
+        errors=(Code.SESSION_NOT_FOUND,),
         max_body=4 * MIB,
         example={"policy": {"uncertainty": {"explain_above": 0.2, "defer_above": 0.4}}, "limit": 1000},
     )
