@@ -97,7 +97,11 @@ class Scheduling(RuleBasedStateMachine):
     def begin(self) -> None:
         self.house = ToolWorld(policy=POLICY)
         self.session = self.house.session()
-        self.token = self.house.token(self.session)
+        # For long: hours pass here, and what is tried is not whether a capability ends.
+        issued = self.house.root.issue_capability(
+            self.session, agent_id=AGENT.id, scope={"tools": ["*"]}, expires_in_seconds=30 * 24 * 3600
+        )
+        self.token = issued.token
         self.model = Model()
         self.speakers = {
             "ann": self.house.ann,
