@@ -69,7 +69,7 @@ def test_what_no_rule_about_the_call_reads_may_have_any_name() -> None:
 
 def test_ledgers_from_before_are_decided_by_the_longest_name() -> None:
     before = ArbitrationPolicy(meaning=1)
-    assert recorded({"arbitration": {"constraints": 2, "reasons": "effect"}}).arbitration == before
+    assert recorded({"arbitration": {"constraints": 2, "reasons": "effect"}}).arbitration.meaning == 1
     earlier = policy(
         constraints={"constraint.all": ALLOW_ALL, "constraint.big": deny("pay", when=BIG)}, arbitration=before
     )
