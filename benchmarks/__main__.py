@@ -13,9 +13,11 @@ from rich.table import Table
 
 from benchmarks.append import append
 from benchmarks.arbitration import arbitration
+from benchmarks.archive import archive
 from benchmarks.backtest import backtest
 from benchmarks.canonical import canonical
 from benchmarks.claims import claims
+from benchmarks.console import console
 from benchmarks.dojo import dojo
 from benchmarks.experiments import experiments
 from benchmarks.figures import Benchmark, Figure, Run
@@ -25,22 +27,30 @@ from benchmarks.http import http
 from benchmarks.length import length
 from benchmarks.million import million
 from benchmarks.permits import permits
+from benchmarks.postgres import postgres
+from benchmarks.proofs import proofs
 from benchmarks.prove import prove
 from benchmarks.replay import replay
+from benchmarks.scale import scale
 from benchmarks.scan import scan
 from benchmarks.uncertainty import uncertainty
 
 BENCHMARKS: Final[dict[str, Benchmark]] = {
     "append": append,
+    "postgres": postgres,
+    "scale": scale,
     "replay": replay,
     "http": http,
     "million": million,
     "length": length,
+    "console": console,
     "canonical": canonical,
     "claims": claims,
     "arbitration": arbitration,
     "permits": permits,
     "prove": prove,
+    "proofs": proofs,
+    "archive": archive,
     "uncertainty": uncertainty,
     "experiments": experiments,
     "scan": scan,

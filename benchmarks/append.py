@@ -20,14 +20,14 @@ def append(run: Run) -> list[Figure]:
 def _measured(run: Run, sessions: int, where: str) -> Figure:
     with asyncio.Runner() as runner:
         ledger = runner.run(beliefd.open_async(run.folder / f"append-{sessions}.db"))
-        ours = [runner.run(_declared(ledger)) for _ in range(sessions)]
+        ours = [runner.run(declared(ledger)) for _ in range(sessions)]
         theirs = peer.opened(run.folder / f"append-{sessions}-peer.db", cached=True)
         others = [theirs.declare() for _ in range(sessions)]
         # A round of ours holds more events, because it is over sooner.
         own, other = alternate(
             run.size(9, 1),
-            lambda: runner.run(_ours(ledger, ours, run.size(100, 1))),
-            lambda: _peers(theirs, others, run.size(16, 1)),
+            lambda: runner.run(appended(ledger, ours, run.size(100, 1))),
+            lambda: peers_appended(theirs, others, run.size(16, 1)),
         )
         runner.run(ledger.close())
         theirs.close()
@@ -44,11 +44,11 @@ def _measured(run: Run, sessions: int, where: str) -> Figure:
     )
 
 
-async def _declared(ledger: AsyncEmbedded) -> str:
+async def declared(ledger: AsyncEmbedded) -> str:
     return (await ledger.declare_session(HYPOTHESES, ONTOLOGY)).session_id
 
 
-async def _ours(ledger: AsyncEmbedded, sessions: list[str], each: int) -> float:
+async def appended(ledger: AsyncEmbedded, sessions: list[str], each: int) -> float:
     """Events a second when every caller has `each` to append, one after the other."""
 
     async def call(caller: int) -> None:
@@ -67,7 +67,7 @@ async def _ours(ledger: AsyncEmbedded, sessions: list[str], each: int) -> float:
     return CALLERS * each / (time.perf_counter() - started)
 
 
-def _peers(application: peer.Investigations, sessions: list[UUID], each: int) -> float:
+def peers_appended(application: peer.Investigations, sessions: list[UUID], each: int) -> float:
     turns = peer.locks(sessions)
 
     def call(caller: int) -> None:

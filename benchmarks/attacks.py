@@ -14,6 +14,7 @@ from typing import Any, Final
 import msgspec
 
 from beliefd.client import Client
+from beliefd.kernel.json_bounds import weighed
 from beliefd.protocol.operation import Operation
 from beliefd.protocol.operations import OPERATIONS
 from beliefd.testing.world import ONTOLOGY
@@ -242,6 +243,40 @@ def braces(victim: Victim) -> int:
 @attack("batch: 4 MB of bad lines")
 def bad_lines(victim: Victim) -> int:
     return post(victim, in_session(victim, "batch"), b"{}\n" * victim.size(4 * MIB // 3), LINES)
+
+
+def _taken(victim: Victim, justification: Any, eliminated: list[str] | None = None) -> int:
+    """An elimination that is read, decided and recorded. It weighs what the server counts for it."""
+    body = msgspec.json.encode(
+        {
+            "source_id": SOURCE,
+            "observation_id": "taken",
+            "eliminated": eliminated or [],
+            "justification": {**JUSTIFICATION, "log": justification},
+        }
+    )
+    post(victim, in_session(victim, "eliminate"), body)
+    return weighed(body)
+
+
+@attack("an elimination with one text of 15 MB, recorded")
+def long_text(victim: Victim) -> int:
+    return _taken(victim, "x" * victim.size(15_000_000))
+
+
+@attack("an elimination with 900,000 short texts, recorded")
+def short_texts(victim: Victim) -> int:
+    return _taken(victim, ["a"] * victim.size(900_000))
+
+
+@attack("an elimination with 90,000 objects, recorded")
+def small_objects(victim: Victim) -> int:
+    return _taken(victim, [{"a": "b"}] * victim.size(90_000))
+
+
+@attack("900,000 hypotheses that nobody declared")
+def undeclared(victim: Victim) -> int:
+    return _taken(victim, "", [f"h{number}" for number in range(victim.size(900_000))])
 
 
 @attack("30 MB of JSON")

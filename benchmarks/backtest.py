@@ -17,7 +17,8 @@ from msgspec.structs import replace
 
 from beliefd.embedded import Embedded
 from beliefd.kernel.policy import Policy
-from beliefd.kernel.substrate.explaining import Question, explain_call
+from beliefd.kernel.substrate.explaining import explain_call
+from beliefd.kernel.substrate.question import Question
 from beliefd.kernel.values import Principal, Role
 from beliefd.ledger.chain import policy_hash
 from beliefd.policy.backtesting.files import lines_of, steps_of

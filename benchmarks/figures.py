@@ -1,6 +1,8 @@
 """What a benchmark says: ours, the peer's, their ratio, and whether that meets its target."""
 
+import os
 import statistics
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Final
@@ -69,3 +71,17 @@ def alternate(rounds: int, ours: Callable[[], float], peer: Callable[[], float])
         for measure, results in turns if number % 2 == 0 else reversed(turns):
             results.append(measure())
     return statistics.median(own), statistics.median(others)
+
+
+def fsync_ms(folder: Path, times: int) -> float:
+    """What the disk takes for what SQLite does once per commit."""
+    taken = []
+    file = os.open(folder / "fsync", os.O_CREAT | os.O_WRONLY)
+    for _ in range(times):
+        time.sleep(0.005)
+        started = time.perf_counter()
+        os.write(file, b"x" * 4096)
+        os.fsync(file)
+        taken.append(time.perf_counter() - started)
+    os.close(file)
+    return statistics.median(taken) * 1000

@@ -26,7 +26,7 @@ import beliefd
 from beliefd.kernel.policy import Policy
 from beliefd.protocol.wire import convert
 from beliefd.steward.directory import LOCAL_OPERATOR
-from benchmarks.figures import Figure, Run, Target
+from benchmarks.figures import Figure, Run, Target, fsync_ms
 from benchmarks.http import serving
 
 POLICY: Final = {
@@ -95,20 +95,6 @@ def _beside(what: str, ways: Ways) -> Figure:
         ratio=ways.through / ways.direct,
         ratio_is="ours : peer",
     )
-
-
-def fsync_ms(folder: Path, times: int) -> float:
-    """What the disk takes for what SQLite does once per commit."""
-    taken = []
-    file = os.open(folder / "fsync", os.O_CREAT | os.O_WRONLY)
-    for _ in range(times):
-        time.sleep(0.005)
-        started = time.perf_counter()
-        os.write(file, b"x" * 4096)
-        os.fsync(file)
-        taken.append(time.perf_counter() - started)
-    os.close(file)
-    return statistics.median(taken) * 1000
 
 
 async def _measured(direct: Client, through: Client, run: Run) -> tuple[Ways, Ways]:

@@ -1,4 +1,4 @@
-"""The peer: `eventsourcing` on SQLite, an aggregate a session and an event an elimination.
+"""The peer: `eventsourcing` on SQLite or PostgreSQL, an aggregate a session and an event an elimination.
 
 Used as its documentation shows (commands that decide, `@event` methods that record, an application that
 saves), and tuned as far as it allows for a process that writes alone: aggregates stay in its cache and are
@@ -8,7 +8,8 @@ concurrency control would otherwise have to retry.
 
 import threading
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
+from urllib.parse import urlsplit
 from uuid import UUID
 
 from eventsourcing.application import Application
@@ -17,6 +18,7 @@ from eventsourcing.domain import Aggregate, event
 from benchmarks.workload import HYPOTHESES
 
 FULL = 2
+CACHED: Final = {"AGGREGATE_CACHE_MAXSIZE": "1000", "AGGREGATE_CACHE_FASTFORWARD": "n"}
 
 
 class Investigation(Aggregate):
@@ -70,10 +72,27 @@ def opened(path: Path, *, cached: bool) -> Investigations:
     """The application on a file, every commit on disk before it returns."""
     environment = {"PERSISTENCE_MODULE": "eventsourcing.sqlite", "SQLITE_DBNAME": str(path)}
     if cached:
-        environment |= {"AGGREGATE_CACHE_MAXSIZE": "1000", "AGGREGATE_CACHE_FASTFORWARD": "n"}
+        environment |= CACHED
     application = Investigations(environment)
     _sync_fully(application)
     return application
+
+
+def on_postgres(url: str, connections: int) -> Investigations:
+    """The application on a database, with as many connections as ours; its commits wait for the disk too."""
+    place = urlsplit(url)
+    return Investigations(
+        {
+            "PERSISTENCE_MODULE": "eventsourcing.postgres",
+            "POSTGRES_DBNAME": place.path.removeprefix("/"),
+            "POSTGRES_HOST": str(place.hostname),
+            "POSTGRES_PORT": str(place.port),
+            "POSTGRES_USER": str(place.username),
+            "POSTGRES_PASSWORD": "none",
+            "POSTGRES_POOL_SIZE": str(connections),
+            **CACHED,
+        }
+    )
 
 
 def _sync_fully(application: Investigations) -> None:

@@ -8,7 +8,7 @@ import msgspec
 
 from beliefd.client import Client
 from beliefd.testing.world import ONTOLOGY
-from benchmarks.figures import Figure, Run, Target, alternate
+from benchmarks.figures import Figure, Run, Target, alternate, fsync_ms
 from benchmarks.http import POLICY, serving
 from benchmarks.pacing import Pace
 
@@ -39,6 +39,12 @@ def permits(run: Run) -> list[Figure]:
         lambda: _median(run, ["-m", "benchmarks.echo"], False),
     )
     return [
+        Figure(
+            benchmark="permits",
+            what="one durable write (fsync), p50",
+            unit="ms",
+            ours=fsync_ms(run.folder, run.size(200, 20)),
+        ),
         Figure(
             benchmark="permits",
             what=f"decide-only, {CALLERS} callers, one call each per {PAUSE_SECONDS:g} s: added time",

@@ -5,6 +5,7 @@ import os
 import re
 import subprocess
 import sys
+import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -83,6 +84,8 @@ def attacked(folder: Path, scale: float) -> Iterator[Victim]:
             port = int(listening[1])
             with Client(f"http://127.0.0.1:{port}", tokens[0]) as client:
                 session = client.declare_session(HYPOTHESES, ONTOLOGY).session_id
+            # The document is built once, for whoever asks first: no caller's doing.
+            urllib.request.urlopen(f"http://127.0.0.1:{port}/openapi.json").read()
             yield Victim(port, process.pid, *tokens, session, policy, scale)
         finally:
             process.terminate()

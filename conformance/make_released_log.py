@@ -140,6 +140,7 @@ class Story:
         snapshot = await calls.query_belief(self.session_id)
         found = {
             "version": __version__,
+            "clauses": ["beliefs.replay"],
             "events": position.head.seq,
             "head": position.head.hash,
             "state_hash": state_hash(position.session),

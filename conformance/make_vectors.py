@@ -110,12 +110,14 @@ def canonical_vectors() -> dict[str, Any]:
         except Unreadable:
             continue
         raise AssertionError(f"`{name}` was accepted")
-    return {"accepted": accepted, "refused": [{"name": name, "json": text} for name, text in REFUSED.items()]}
+    refused = [{"name": name, "json": text} for name, text in REFUSED.items()]
+    return {"clauses": ["beliefs.canonical"], "accepted": accepted, "refused": refused}
 
 
 def hash_vectors() -> dict[str, Any]:
     policies: list[Any] = [POLICY, {"v": 1}]
     return {
+        "clauses": ["beliefs.entry-hash", "beliefs.canonical"],
         "universes": [universe_vector(*case) for case in UNIVERSES],
         "genesis": [
             genesis_vector("019b7600-0000-7000-8000-000000000001", ["dns", "bad_deploy", "disk_full"]),

@@ -17,7 +17,7 @@ const GROWING = [
   "bundles", "endings", "ended", "steps", "approvals", "grants", "rejectedWords", "shapers", "sparse", "snapshots", "written", "calls", "callKeys", "capabilities", "memory",
   "insufficient", "costs", "issued", "asked", "derived", "pins", "offered", "context", "begun", "refusedSinks",
   "observations", "measurements", "measuredWords", "experiments", "attempts", "runs", "evidence", "tries", "byClaim", "intents", "propositions", "speculative",
-  "speculated", "tokens", "spaces", "imported", "keys",
+  "speculated", "tokens", "spaces", "imported", "keys", "erased",
 ];
 const TIERS = ["READ_ONLY", "WRITE_LIMITED", "MODIFY", "DELETE", "PRIVILEGE"];
 const TRAIL_LENGTH = 32;
@@ -30,6 +30,7 @@ const REQUIRED = [
 ];
 const OPTIONAL = ["facts", "notes", "state_hash"];
 const OBJECTS = ["actor", "delta", "payload", "facts"];
+const MARK = "erasable:sha256:";
 
 export const sha256 = (...chunks) => {
   const hash = createHash("sha256");
@@ -250,7 +251,12 @@ export const stateHash = (session) => {
     keys: session.keys,
     adopted_policy: session.adoptedPolicy,
     restored: session.restored,
+    archived: session.archived,
+    unarchived: session.unarchived,
+    sealed_refusals: session.sealedRefusals,
     foreign: session.foreign,
+    erased: session.erased,
+    seal: session.seal,
   };
   const empty = (value) => !value || value.length === 0 || value.size === 0;
   return hex(new Map(Object.entries(full).filter(([, value]) => !empty(value))));
@@ -326,7 +332,12 @@ const begin = (id, payload) => ({
   keys: new Map(),
   adoptedPolicy: "",
   restored: 0,
+  archived: 0,
+  unarchived: 0,
+  sealedRefusals: 0,
   foreign: null,
+  erased: new Map(),
+  seal: null,
 });
 
 const stateHashDue = (session, seq) => {
@@ -702,6 +713,11 @@ const FOLDS = {
   ledger_imported: (session, delta) => session.imported.set(delta.get("session_id"), delta.get("foreign")),
   key_changed: (session, delta) => session.keys.set(delta.get("name"), delta.get("fingerprint")),
   store_restored: (session) => (session.restored += 1),
+  ledger_archived: (session) => (session.archived += 1),
+  ledger_unarchived: (session) => (session.unarchived += 1),
+  refusal_noted: (session) => (session.sealedRefusals += 1),
+  session_sealed: (session, delta) => (session.seal = delta.get("seal")),
+  session_unsealed: (session) => (session.seal = null),
   ledger_received(session, delta) {
     session.foreign = delta.get("foreign");
     ended(session.grants, delta.get("at"));
@@ -719,6 +735,9 @@ const FOLDS = {
         session.approvals.set(id, unsaid(one, session.foreign.get("by")));
       }
     }
+  },
+  erased: (session, delta) => {
+    for (const digest of delta.get("digests")) session.erased.set(digest, delta.get("event_id"));
   },
   grant_given: keepGrant,
   grant_revoked: keepGrant,
@@ -793,10 +812,35 @@ function readHeader(header) {
   for (const [name, policy] of header.get("policies")) {
     must(hex(policy) === name, `policy \`${name}\` does not hash to its name`);
   }
+  const parts = header.get("parts") ?? new Map();
+  must(parts instanceof Map, "its parts are no object");
+  for (const [digest, part] of parts) {
+    must(sha256(String(part)).toString("hex") === digest, `part \`${digest}\` does not hash to its name`);
+  }
   return header;
 }
 
-function checkEntry(entry, place, previous, header, session) {
+// ---- protocol section 7: what an entry withholds, each a digest in the place of a text or a number -----
+
+const MARKED = new RegExp(`^${MARK}([0-9a-f]{64})$`);
+
+function marks(value, names) {
+  if (value instanceof Map) {
+    const under = names.length ? (value.has(names[0]) ? [value.get(names[0])] : []) : [...value.values()];
+    return under.flatMap((one) => marks(one, names.slice(1)));
+  }
+  if (Array.isArray(value)) return value.flatMap((one) => marks(one, names));
+  const found = typeof value === "string" && !names.length && MARKED.exec(value);
+  return found ? [found[1]] : [];
+}
+
+function withheldIn(entry, policy) {
+  const places = policy.get("erasable") ?? new Map();
+  const paths = [...(places.get(entry.get("verb")) ?? []), ...(places.get("*") ?? [])];
+  return paths.flatMap((path) => (path === "notes" ? marks(entry.get("notes"), []) : marks(entry.get("payload"), path.split("."))));
+}
+
+function checkEntry(entry, place, previous, header, session, withheld) {
   must(entry instanceof Map, "it is not an object");
   const claimed = entry.get("hash");
   entry.delete("hash");
@@ -831,7 +875,16 @@ function checkEntry(entry, place, previous, header, session) {
   must(entry.get("survivors_after_hash") === session.survivors.hash, "its `survivors_after_hash` does not hold");
   must(entry.has("state_hash") === stateHashDue(session, place), "its `state_hash` is missing or out of place");
   must(!entry.has("state_hash") || entry.get("state_hash") === stateHash(session), "its `state_hash` does not hold");
+  for (const digest of withheldIn(entry, header.get("policies").get(entry.get("policy_hash")))) withheld.add(digest);
   return { session, hash: claimed, eventId: entry.get("event_id") };
+}
+
+/** What became of what entries withhold; nothing is said of a ledger that withholds nothing. */
+function held(withheld, session, header) {
+  if (!withheld.size) return "";
+  const erased = [...withheld].filter((digest) => session.erased.has(digest)).length;
+  const absent = [...withheld].filter((digest) => !session.erased.has(digest) && !header.get("parts")?.has(digest)).length;
+  return `; ${withheld.size} parts withheld, ${erased} erased, ${absent} not in the file`;
 }
 
 function checkHead(reached, count, header) {
@@ -858,6 +911,7 @@ export function verify(bytes) {
     let reached = { session: null, hash: null };
     let count = 0;
     let line = 0;
+    const withheld = new Set();
     for (let start = 0, end; start < bytes.length; start = end + 1) {
       end = bytes.indexOf(10, start);
       if (end < 0) end = bytes.length;
@@ -870,14 +924,14 @@ export function verify(bytes) {
         continue;
       }
       where = `event ${count + 1}`;
-      reached = checkEntry(value, count + 1, reached.hash, header, reached.session);
+      reached = checkEntry(value, count + 1, reached.hash, header, reached.session, withheld);
       count++;
     }
     must(header, "the file is empty");
     const promised = header.get("head").get("seq");
     where = `event ${count === promised && count > 0 ? count : Math.min(count, promised) + 1}`;
     checkHead(reached, count, header);
-    return { ok: true, text: `ok ${count} events, head ${reached.hash}`, unchecked: UNCHECKED };
+    return { ok: true, text: `ok ${count} events, head ${reached.hash}${held(withheld, reached.session, header)}`, unchecked: UNCHECKED };
   } catch (error) {
     return { ok: false, text: `bad ${where}: ${error.message}`, unchecked: [] };
   }

@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from benchmarks import profile
+from benchmarks import profile, served, turns
 from benchmarks.__main__ import BENCHMARKS, main
 from benchmarks.figures import Target, alternate
 
@@ -13,11 +13,12 @@ def test_a_benchmark_runs_and_prints_its_ratio(name: str, capsys: pytest.Capture
     assert main(["--quick", "--json", name]) == 0
     figures = json.loads(capsys.readouterr().out)
     assert {figure["benchmark"] for figure in figures} == {name}
-    assert all(figure["ours"] > 0 for figure in figures)
+    # What is added is a difference of two medians: a few calls on a busy machine can make it negative.
+    assert all(figure["ours"] > 0 or "added" in figure["what"] for figure in figures)
     compared = [figure for figure in figures if figure["peer"] is not None]
     assert compared
     for figure in compared:
-        assert figure["ratio"] > 0
+        assert figure["ratio"] > 0 or "added" in figure["what"]
         assert figure["ratio_is"]
         assert figure["peer_is"]
     honest = [figure for figure in figures if figure["what"].endswith("honest requests answered")]
@@ -73,3 +74,15 @@ def test_the_profile_says_where_a_request_s_time_goes(capsys: pytest.CaptureFixt
     shown = capsys.readouterr().out
     for part in (*profile.PARTS.values(), profile.LOOP, "event loop's thread", "writing thread"):
         assert part in shown
+
+
+@pytest.mark.parametrize("job", turns.JOBS)
+def test_two_versions_are_compared_by_turns(job: str) -> None:
+    assert all(figure > 0 for figure in turns.compared(turns.HERE, job, 3))
+
+
+def test_two_versions_are_compared_as_servers(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(served, "SECONDS", 0.1)
+    found = served.compared(served.HERE, "eliminate", 1)
+    assert set(found) == {"ours", "its", served.ECHO}
+    assert all(0 < loop <= threads for [(loop, threads)] in found.values())

@@ -22,7 +22,7 @@ PAGES: Final[dict[str, Callable[[], str]]] = {
     "command-line.md": command_line.commands,
     "python.md": command_line.python,
 }
-BY_HAND: Final = ("glossary.md",)
+BY_HAND: Final = ("glossary.md", "version-policy.md")
 """Pages that people write; here only their names are known."""
 
 
@@ -31,7 +31,8 @@ def written() -> dict[str, str]:
     pages = {name: NOTE + make() for name, make in PAGES.items()}
     indexed = pages | {name: (REFERENCE / name).read_text(encoding="utf-8") for name in BY_HAND}
     lines = [f"- [{_title(text)}]({name}): {_lead(text)}" for name, text in indexed.items()]
-    lead = "Made from the code, except for the glossary. A test fails when a page and the code differ."
+    by_hand = "except for the glossary and the version policy"
+    lead = f"Made from the code, {by_hand}. A test fails when a page and the code differ."
     index = ["# Reference", "", lead, "", *lines]
     pages["README.md"] = NOTE + "\n".join(index) + "\n"
     return pages

@@ -26,6 +26,12 @@ SERVER_PAGES: Final = {
 }
 MEANINGS: Final[dict[Code, str]] = {
     Code.SESSION_NOT_FOUND: "No session has this id.",
+    Code.SESSION_SEALED: "Nothing may be written into a sealed session. An admin can unseal it. Who tried is"
+    " on record in the server's own ledger.",
+    Code.SESSION_ARCHIVED: "The session's ledger is kept elsewhere: `details` has `place`, `events`, `head`,"
+    " `file_sha256`, `archived_at` and `archived_by`. `beliefd store unarchive` brings it back.",
+    Code.ARCHIVE_INVALID: "A file is not the ledger that was taken out of the store, or that is to be taken"
+    " out: damaged, cut, or of another session. The message names the event. Nothing was changed.",
     Code.SESSION_TERMINATED: "The session is closed for good. The refusal is recorded in its ledger.",
     Code.INVALID_HYPOTHESIS_ID: "An id was not declared in this session; `details.hypotheses` names it.",
     Code.OBLIGATION_NOT_FOUND: "No obligation of this id was ever entered in this session.",
@@ -40,6 +46,7 @@ MEANINGS: Final[dict[Code, str]] = {
     Code.PROPOSITION_NOT_FOUND: "There is no proposition for this claim.",
     Code.CONTENT_NOT_FOUND: "No content is stored under this SHA-256.",
     Code.CONTENT_DAMAGED: "What is stored under this SHA-256 has another hash, and is not given out.",
+    Code.CONTENT_ERASED: "Somebody had this content erased. It is gone, and is not taken in again.",
     Code.QUOTA_EXCEEDED: "With this content the principal would have brought more than policy allows"
     " (`content`); `details` say how much is there. Nothing was stored.",
     Code.RATE_LIMITED: "This principal has too much under way, or asks too often. `Retry-After` and"
@@ -71,6 +78,17 @@ MEANINGS: Final[dict[Code, str]] = {
     Code.NOT_FOUND: "No such path.",
     Code.METHOD_NOT_ALLOWED: "The method is not offered at this path; `Allow` lists those that are.",
     Code.LEDGER_BROKEN: "A ledger does not verify; `details` name the first bad event and why.",
+    Code.NOT_COVERED: "The event is not covered by the checkpoint yet: it was recorded after it was signed.",
+    Code.CHECKPOINT_FORGED: "A checkpoint is not signed by a trusted key, or its signature is forged.",
+    Code.PROOF_INVALID: "A proof does not show what it should: it is for another size, another event, or"
+    " damaged.",
+    Code.SPLIT_VIEW: "Two signed checkpoints belong to different histories. At least one of them was shown to"
+    " somebody else than the other. Keep both: together they prove it.",
+    Code.LOG_ROLLED_BACK: "The log knows less than a checkpoint that was signed before: its store was put"
+    " back, or is another one.",
+    Code.LOG_KEY_UNKNOWN: "The key that the log is signed with is not here, or none was given. Nothing is"
+    " signed with another one until `beliefd log key rotate` says so.",
+    Code.WITNESS_MISSING: "A witness that is required has not cosigned the checkpoint.",
     Code.STORAGE_UNAVAILABLE: "The store cannot write or read right now, or the server cannot be reached."
     " The message says whether something may have been written.",
     Code.INTERNAL: "A defect. It is in the server's log.",
@@ -116,7 +134,7 @@ def _operation(operation: Operation) -> str:
         ("body", _body(operation)),
         ("answer", f"`{operation.status}`, {_answer(operation)}"),
         ("headers", _headers(operation)),
-        ("errors of its own", ", ".join(_error(code) for code in operation.errors)),
+        ("errors of its own", ", ".join(_error(code) for code in operation.codes)),
     ]
     text = f"## {operation.name}\n\n{operation.summary}.\n\n"
     text += table(("", ""), ([name, said] for name, said in facts if said))

@@ -17,7 +17,6 @@ from beliefd.http import (
     direct,
     in_flight,
     places,
-    rates,
     readiness,
     seats,
     standing,
@@ -41,7 +40,7 @@ from beliefd.protocol.beliefs import (
 )
 from beliefd.protocol.ledger import AUDIT_PAGE, CONCLUSIONS_PAGE, SOLE_NAMES, SOLE_SPEAKERS
 from beliefd.protocol.operations import OPERATIONS
-from beliefd.steward import chains, collecting, directory, feeds, offload, spaces
+from beliefd.steward import buckets, chains, collecting, directory, feeds, offload, spaces
 from beliefd.steward.bootstrap import bootstrap
 from beliefd.steward.effects import webhook
 from beliefd.steward.facts import finder, origin, shares, threats
@@ -59,7 +58,8 @@ _LABELS: Final = re.compile(r'(\w+)="')
 METRICS: Final = {
     "beliefd_http_requests_total": "Requests answered. `operation` is the name of an"
     " [operation](operations.md), or `none`.",
-    "beliefd_http_request_seconds": "How long answers took; for streams, the time to their first byte.",
+    "beliefd_http_request_seconds": "How long answers took, per operation; for streams, the time to their"
+    " first byte.",
     "beliefd_events_total": "Commands decided, by verb and by kind of event.",
     "beliefd_append_retries_total": "Appends that lost a race for a session's head and were decided again.",
     "beliefd_sessions_in_memory": "Sessions whose state is cached in this process.",
@@ -83,7 +83,8 @@ EXITS: Final = {
     Exit.BAD_INPUT: "The command or the request cannot be read.",
     Exit.DEFERRED: "It waits for a person.",
     Exit.REFUSED: "A ruling against you, or a refusal that stands in the ledger.",
-    Exit.LEDGER_BROKEN: "A ledger does not verify, or a projection is not what the ledgers say.",
+    Exit.LEDGER_BROKEN: "A ledger, a checkpoint or a proof does not verify, or a projection or the log is not"
+    " what the ledgers say.",
 }
 LIMITS: Final[tuple[tuple[str, int | float, str], ...]] = (
     ("length of an id", values.MAX_ID_LENGTH, "characters"),
@@ -184,7 +185,7 @@ CACHES: Final[tuple[tuple[str, int, str], ...]] = (
     ("ledgers that were found broken", chains.MAX_BROKEN, "sessions"),
     ("spaces of sessions", spaces.MOST_SESSIONS, "sessions; then all are forgotten"),
     ("counts of what principals take up in the store", shares.MOST_KNOWN, "then all are forgotten"),
-    ("requests per second", rates.FORGOTTEN, "principals; those who make the fewest go first"),
+    ("requests per second", buckets.MOST, "principals; those who make the fewest go first"),
     ("bundles per window", finder.MOST_SPEAKERS, "principals; more if they spoke within the window"),
     ("people who signed in", verifier.REMEMBERED, "tokens; the oldest goes first"),
     ("paths of verbs", direct.KNOWN_PATHS, "paths; the one unused for longest goes first"),

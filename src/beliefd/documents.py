@@ -75,9 +75,9 @@ def _yaml(data: bytes, name: str) -> Any:
         raise invalid(f"`{name}` is not YAML: {str(error).splitlines()[0]}") from None
 
 
-def composed(text: str) -> yaml.Node:
-    """The nodes of a file with their places, not made into values: aliases are not followed."""
-    root: yaml.Node = yaml.compose(text, Loader=yaml.SafeLoader)
+def composed(text: str) -> yaml.Node | None:
+    """The nodes of a file with their places, not made into values: no alias is followed. None if empty."""
+    root: yaml.Node | None = yaml.compose(text, Loader=yaml.SafeLoader)
     return root
 
 

@@ -3,23 +3,26 @@
 import asyncio
 import os
 import threading
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Generator, Mapping
 from typing import Any, TypeVar, cast
 
 import msgspec
 
+from beliefd import tracing
 from beliefd.client.asynchronous import AsyncCalls
 from beliefd.client.requests import Request, decoded
 from beliefd.client.synchronous import Calls
 from beliefd.kernel.policy import Policy
 from beliefd.kernel.values import Principal
 from beliefd.protocol.beliefs import snapshot_in
+from beliefd.protocol.ledger import LedgerRows
 from beliefd.protocol.operation import A, File
 from beliefd.protocol.rights import EVERYTHING, Rights
 from beliefd.steward.bootstrap import Runtime, start
 from beliefd.steward.call import Call
 from beliefd.steward.directory import LOCAL_AGENT
 from beliefd.steward.dispatch import perform, stream
+from beliefd.steward.effects.checkpoints import LogSettings
 from beliefd.steward.facts.threats import Detector
 from beliefd.steward.failures import translating
 from beliefd.stores.opening import open_store
@@ -45,7 +48,8 @@ async def send(runtime: Runtime, principal: Principal, request: Request[A], righ
         key=request.key,
         notes=request.notes,
     )
-    with translating():
+    said = {"beliefd.operation": operation.name}
+    with translating(), tracing.span(operation.name, said, parent=tracing.carried()):
         if operation.stream:
             chunks = stream(runtime.handlers, operation, call)
             return decoded(operation, b"".join([chunk async for chunk in chunks]))
@@ -99,6 +103,18 @@ class Embedded(Calls):
     def _send(self, request: Request[A]) -> A:
         return self.run(lambda: send(self.runtime, self._principal, request))
 
+    @property
+    def principal(self) -> Principal:
+        return self._principal
+
+    def export_chunks(self, session_id: str) -> Generator[bytes, None, None]:
+        """The ledger as JSON Lines, piece by piece: it may be longer than what fits into memory."""
+        call = Call(principal=self._principal, rights=EVERYTHING, path={"session_id": session_id}, query={})
+        chunks = stream(self.runtime.handlers, LedgerRows.export, call)
+        with translating():
+            while (chunk := self.run(lambda: anext(chunks, None))) is not None:
+                yield chunk
+
     def close(self) -> None:
         if self._loop.is_running():
             self.run(self.runtime.close)
@@ -118,14 +134,22 @@ def open(
     detector: Detector | Mapping[str, Detector] | None = None,
     registry: Registry | None = None,
     judges: JudgeSettings | None = None,
+    log: LogSettings | None = None,
 ) -> Embedded:
     """Open a ledger file (or `:memory:`, or a postgresql:// address) for use in this process.
 
     Without a `policy`, the one that was adopted last in this store holds, or the default.
     `detector` takes the place of the built-in one (a mapping: several, by name), `registry` that of the tools
-    registered by decorator; `judges` says where the models are that uncertainty may be measured with.
+    registered by decorator; `judges` says where the models are that uncertainty may be measured with, and
+    `log` with which key checkpoints are signed.
     """
-    ports = {"policy": policy, "detector": detector, "registry": registry, "judges": Judges(judges)}
+    ports = {
+        "policy": policy,
+        "detector": detector,
+        "registry": registry,
+        "judges": Judges(judges),
+        "log": log,
+    }
     return Embedded(target, principal, **ports)
 
 
@@ -137,9 +161,17 @@ async def open_async(
     detector: Detector | Mapping[str, Detector] | None = None,
     registry: Registry | None = None,
     judges: JudgeSettings | None = None,
+    log: LogSettings | None = None,
 ) -> AsyncEmbedded:
     """The same for asyncio programs."""
-    runtime = await _start(target, policy=policy, detector=detector, registry=registry, judges=Judges(judges))
+    ports = {
+        "policy": policy,
+        "detector": detector,
+        "registry": registry,
+        "judges": Judges(judges),
+        "log": log,
+    }
+    runtime = await _start(target, **ports)
     return AsyncEmbedded(runtime, principal)
 
 

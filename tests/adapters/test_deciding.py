@@ -65,6 +65,7 @@ def test_what_waits_runs_once_after_the_inbox_has_approved_it(house: House, else
     assert (first.state, first.approval_id, tool.ran) == ("waits", house.waits(), 0)
     assert first.card["approval_id"] == first.approval_id
     assert first.card["arguments"] == ARGS
+    assert "its agent may make this very call, once" in house.adapter.show_approval(house.waits()).on_approval
     later = house.anew() if elsewhere else talk
     assert later.session_id == talk.session_id
     assert call(later, "wire", tool).approval_id == first.approval_id
@@ -299,6 +300,17 @@ def test_conversations_are_sessions_of_their_own(house: House) -> None:
         held.session_id, source_id="tool://bank", observation_id="o-1", eliminated=["fraud"]
     )
     assert answer.snapshot.survivors == ["mistake"]
+
+
+def test_names_of_calls_and_messages_count_within_their_conversation(house: House) -> None:
+    one, two, tool = house.talk("one"), house.talk("two"), Tool()
+    for talk in (one, two):
+        talk.tell("user", "Send it to bob", "message-1")
+        assert call(talk, "note", tool, "call-1").state == "run"
+    assert tool.ran == 2
+    for talk in (one, two):
+        assert house.said(talk) == ["allow", "ok"]
+        assert [one.kind for one in house.adapter.list_context(talk.session_id).items] == ["user", "result"]
 
 
 def test_an_answer_goes_out_if_the_gates_say_so(house: House) -> None:

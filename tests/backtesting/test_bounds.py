@@ -7,19 +7,24 @@ from functools import partial
 from typing import Any
 
 import httpx
+import msgspec
 import pytest
 from msgspec.structs import replace
 
 from beliefd.kernel.errors import BeliefdError, Code
+from beliefd.kernel.origin import ContextItem
 from beliefd.kernel.policy import Policy
 from beliefd.kernel.substrate import rulebook as books
 from beliefd.kernel.substrate.arbitration_policy import ArbitrationPolicy
 from beliefd.ledger.chain import policy_hash
 from beliefd.policy import compiling
+from beliefd.policy.backtesting.steps import Began, Called, Step
 from beliefd.policy.compiling import compiled, compiled_for
 from beliefd.policy.pattern_budget import MOST_COMPILED, MOST_PATTERNS
+from beliefd.policy.presets import preset
 from beliefd.protocol.backtesting import AskBacktest
 from beliefd.protocol.policy import PolicyRows
+from beliefd.steward.backtesting.runs import CallVerdict, RunsTrial
 from beliefd.steward.handlers import backtesting as handlers
 from tests.backtesting.support import rules
 from tests.claims.test_policy_reload import over_http
@@ -142,3 +147,43 @@ def test_a_backtest_is_compiled_in_the_bounded_pool_and_one_at_a_time(
 
     over_http(story)
     assert threads == ["beliefd-question"] * 2
+
+
+@pytest.mark.parametrize(("milder", "verdict"), [("ask", "undecidable"), ("block", "deny")])
+def test_what_only_asks_settles_nothing_that_might_be_denied(milder: str, verdict: str) -> None:
+    """A trace does not say who called: whether `who` denies is open."""
+    who = {"op": "eq", "args": ["call.role", "agent"]}
+    constraints: dict[str, Any] = {
+        "constraint.all": {"v": 1, "effect": "allow", "subject": None},
+        "constraint.other": {"v": 1, "effect": "deny", "subject": None, "on_fail": milder},
+        "constraint.who": {"v": 1, "effect": "deny", "subject": None, "when": who},
+    }
+    policy = msgspec.convert({"constraints": constraints, "tools": {"mail": {"executor": "caller"}}}, Policy)
+    found = [*RunsTrial(policy).verdicts([Began("run"), Called("c1", "mail")])]
+    assert [one.verdict for one in found if isinstance(one, CallVerdict)] == [verdict]
+
+
+def test_a_text_that_is_too_long_denies_where_nothing_unknown_comes_before_it() -> None:
+    too_long = {"op": "matches", "args": ["call.args.text", "a+$"]}
+    when = {"op": "all", "args": [too_long, {"op": "eq", "args": ["call.role", "agent"]}]}
+    constraints: dict[str, Any] = {
+        "constraint.all": {"v": 1, "effect": "allow", "subject": None},
+        "constraint.who": {"v": 2, "effect": "deny", "subject": None, "when": when},
+    }
+    policy = msgspec.convert({"constraints": constraints, "tools": {"mail": {"executor": "caller"}}}, Policy)
+    steps: list[Step] = [Began("run"), Called("c1", "mail", {"text": "a" * 1_100_000})]
+    (one,) = [one for one in RunsTrial(policy).verdicts(steps) if isinstance(one, CallVerdict)]
+    assert (one.verdict, one.reasons[0].code) == ("deny", "TEXT_TOO_LONG")
+
+
+@pytest.mark.parametrize(("verdict", "origin"), [("allow", "own"), ("ask", "text")])
+def test_what_the_record_says_of_a_call_that_is_refused_is_a_text_like_any_other(
+    verdict: Any, origin: str
+) -> None:
+    run = RunsTrial(preset("guard"))._run(Began("run"))
+    facts = run.facts(Called("c1", "create_note"), None)
+    run.learn("c1", facts, verdict)
+    run.tell(ContextItem(kind="result", text='{"id": "n-77"}', tool_id="create_note", call_id="c1"))
+    one = run._index.heard.wanted("n-77")
+    assert one is not None
+    assert run._index.object(one) == origin

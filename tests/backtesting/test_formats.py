@@ -177,6 +177,8 @@ def test_what_follows_a_damaged_line_of_its_run_cannot_be_decided(form: Any, tmp
 def test_a_format_that_nobody_knows_is_refused_by_name(tmp_path: Path) -> None:
     with pytest.raises(BeliefdError, match="--format"):
         format_of(written(tmp_path / "run.jsonl", [{"hello": "world"}]))
+    with pytest.raises(BeliefdError, match="a policy is given with `--policy`"):
+        format_of(written(tmp_path / "policy.yaml", [{"v": 1}]))
 
 
 # -- Claude Code ---------------------------------------------------------------------------------------

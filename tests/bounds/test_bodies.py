@@ -10,12 +10,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from beliefd.http.bodies import read_body
+from beliefd.http.in_flight import Holding, InFlight
 from beliefd.kernel import json_bounds
 from beliefd.kernel.beliefs.commands import DeclareSession
 from beliefd.kernel.errors import BeliefdError, Code
-from beliefd.kernel.json_bounds import MAX_CONTAINERS, MAX_KEYS, MAX_VALUES, Crowded, refuse_crowded
+from beliefd.kernel.json_bounds import MAX_CONTAINERS, MAX_KEYS, MAX_VALUES, Crowded, weighed
 from beliefd.kernel.strict_json import loads
 from beliefd.protocol import wire
+from beliefd.protocol.operations import OPERATIONS
 from beliefd.protocol.wire import parse_object
 from beliefd.steward.handlers import batch
 from beliefd.testing.world import ONTOLOGY_JSON, policy
@@ -89,9 +92,46 @@ def test_signs_are_counted_outside_of_texts_only_wherever_it_is_cut(value: Any, 
 
 def test_bytes_that_are_no_json_are_counted_too() -> None:
     with pytest.raises(Crowded):
-        refuse_crowded(b"[" * (2 * MAX_CONTAINERS))
-    refuse_crowded(b'"' * (2 * MAX_CONTAINERS))
-    refuse_crowded(b"\\" * (2 * MAX_CONTAINERS))
+        weighed(b"[" * (2 * MAX_CONTAINERS))
+    weighed(b'"' * (2 * MAX_CONTAINERS))
+    weighed(b"\\" * (2 * MAX_CONTAINERS))
+
+
+@pytest.mark.parametrize(
+    ("values", "each"),
+    [(["a"] * 200_000, 4 + 12), ([{"a": 1}] * 90_000, 8 + 60 + 12 + 12), (["a" * 96] * 10_000, 99 + 12)],
+)
+def test_short_values_count_for_what_is_built_from_them(values: list[Any], each: int) -> None:
+    text = json.dumps(values, separators=(",", ":")).encode()
+    assert weighed(text) == pytest.approx(each * len(values), rel=0.001)
+
+
+def test_a_text_counts_for_its_bytes() -> None:
+    assert weighed(json.dumps(["a,b:[{" * 50_000]).encode()) == 6 * 50_000 + 4 + 60
+
+
+@pytest.mark.anyio
+async def test_a_body_of_short_values_takes_more_of_its_callers_share_than_its_bytes() -> None:
+    body = json.dumps({"x": ["a"] * 200_000}, separators=(",", ":")).encode()
+    [declare] = [row for row in OPERATIONS if row.name == "declare_session"]
+    in_flight = InFlight()
+
+    async def read() -> Holding:
+        async def receive() -> dict[str, Any]:
+            return {"type": "http.request", "body": body, "more_body": False}
+
+        holding = Holding(in_flight)
+        holding.belongs_to("agent://a", 3 * len(body))
+        await read_body(declare, {"Content-Type": "application/json"}, receive, holding)
+        return holding
+
+    first = await read()
+    assert first.size == weighed(body) == in_flight.total
+    with pytest.raises(BeliefdError) as refused:
+        await read()
+    assert refused.value.code is Code.RATE_LIMITED
+    first.release()
+    await read()
 
 
 def test_a_ledger_is_read_without_these_bounds() -> None:

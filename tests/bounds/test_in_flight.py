@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 
 from beliefd.http.in_flight import Holding, InFlight
-from beliefd.http.rates import BURST_SECONDS, FORGOTTEN, Rates
+from beliefd.http.rates import BURST_SECONDS, Rates
 from beliefd.kernel.errors import BeliefdError, Code
+from beliefd.steward.buckets import MOST, Buckets
 from beliefd.testing.world import policy
 from tests.bounds.requests import CHECK, LINES, Answered, asked
 
@@ -139,7 +140,7 @@ def made(rates: Rates, principal: str, tries: int, per_second: int = 10) -> int:
 
 def test_requests_are_let_through_at_their_rate_and_others_are_not_held_up() -> None:
     clock = Clock()
-    rates = Rates(clock)
+    rates = Rates(Buckets(clock=clock))
     assert made(rates, "a", 100) == 10 * BURST_SECONDS
     assert made(rates, "b", 5) == 5
     clock.now = 0.5
@@ -153,11 +154,11 @@ def test_requests_are_let_through_at_their_rate_and_others_are_not_held_up() -> 
 
 def test_rates_are_remembered_of_so_many_and_those_at_their_limit_stay() -> None:
     clock = Clock()
-    rates = Rates(clock)
+    rates = Rates(Buckets(clock=clock))
     made(rates, "greedy", 100)
-    for number in range(2 * FORGOTTEN):
+    for number in range(2 * MOST):
         rates.count(f"agent://{number}", 10)
-        assert len(rates._buckets) <= FORGOTTEN
+        assert len(rates._buckets._buckets) <= MOST
     assert made(rates, "greedy", 10) == 0
 
 

@@ -10,9 +10,9 @@ from typing import Any
 
 import msgspec
 
+from beliefd.conformance.tools import NAMES
 from beliefd.kernel.policy import ApproverRule, Policy
 from beliefd.kernel.values import Principal
-from tests.conformance.tools import NAMES
 
 TIERS = ["READ_ONLY", "WRITE_LIMITED", "MODIFY", "DELETE", "PRIVILEGE"]
 OUTCOMES = ["EXECUTE", "EXPLAIN", "DEFER", "ESCALATE", "REFUSE"]

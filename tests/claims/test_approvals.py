@@ -88,7 +88,7 @@ def test_modify_is_published_and_told_for_information(house: World) -> None:
     assert (answer.decision, answer.approval_id) == ("PUBLISH", None)
     assert house.ann.list_approvals().approvals == []
     (card,) = house.ann.list_approvals(status="information").approvals
-    assert (bundle_of(card), card.allowed_decisions) == (answer.id, [])
+    assert (bundle_of(card), card.allowed_decisions) == (answer.id, ["SEEN"])
     for decision in ("APPROVED", "REJECTED"):
         refused(Code.CONFLICT, partial(house.ann.decide, card, decision))
     refused(Code.CONFLICT, lambda: house.agent.withdraw_approval(card.approval_id))
@@ -99,6 +99,22 @@ def test_modify_is_published_and_told_for_information(house: World) -> None:
     # Time takes the notice away, neither the decision nor what had to be said along with it.
     assert (shown.decision, shown.caveats) == ("PUBLISH", answer.caveats)
     assert shown.caveats
+    inbox_is_the_fold_of_all_ledgers(house)
+
+
+def test_what_is_for_information_leaves_the_list_once_a_person_has_seen_it(house: World) -> None:
+    session = house.session()
+    answer = house.agent.submit_claims(session, bundle(claim("MODIFY", value=0.6)))
+    (card,) = house.ann.list_approvals(status="information").approvals
+    refused(Code.FORBIDDEN, partial(house.agent.decide, card, "SEEN"))
+    assert house.ann.decide(card, "SEEN").status == "seen"
+    assert house.ann.list_approvals(status="information").approvals == []
+    shown = house.ann.show_approval(card.approval_id)
+    assert (shown.decided_by, shown.claims) == (house.ann.principal.id, card.claims)
+    refused(Code.CONFLICT, partial(house.ann.decide, card, "SEEN"))
+    assert house.agent.show_claims(session, answer.id).decision == "PUBLISH"
+    waiting = house.agent.submit_claims(session, bundle(claim("DELETE")))
+    refused(Code.FORBIDDEN, partial(house.ann.decide, waiting, "SEEN"))
     inbox_is_the_fold_of_all_ledgers(house)
 
 

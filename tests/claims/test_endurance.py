@@ -292,7 +292,8 @@ def test_an_imported_ledger_brings_its_inbox(build: Build) -> None:
     assert card.foreign is not None
     there = house.ann.show_approval(str(waiting.approval_id))
     assert card.proposers == [*there.proposers, ROOT.id], "who imported it does not decide it"
-    assert replace(card, foreign=None, proposers=there.proposers) == there
+    here = elsewhere.ann.show_approval(card.approval_id)
+    assert replace(here, foreign=None, proposers=there.proposers) == there
     assert elsewhere.ann.approve(card).outcome == "PUBLISH"
     assert elsewhere.agent.verify(session).ok
     inbox_is_the_fold_of_all_ledgers(elsewhere)

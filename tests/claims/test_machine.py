@@ -9,6 +9,7 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
+from beliefd.conformance.tools import NAMES, registry
 from beliefd.kernel.claims.threat import Threat
 from beliefd.kernel.errors import BeliefdError
 from beliefd.kernel.policy import Policy
@@ -19,7 +20,6 @@ from beliefd.testing.world import World, policy
 from tests.claims.auditor import audit
 from tests.claims.model import Heard, Item, Model, Moment
 from tests.claims.support import bundle, bundle_of, claim, inbox_is_the_fold_of_all_ledgers, pointer, stored
-from tests.conformance.tools import NAMES, registry
 
 T = TypeVar("T")
 SMALL = Principal(id="agent://small", role=Role.AGENT, tier="MODIFY", owner="ann")

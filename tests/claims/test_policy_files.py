@@ -14,6 +14,8 @@ from beliefd.kernel.errors import BeliefdError, Code
 from beliefd.kernel.policy import Policy
 from beliefd.ledger.chain import policy_hash
 from beliefd.policy.files import MAX_BYTES, load_policy, parse_policy
+from beliefd.policy.presets import PRESETS, preset
+from beliefd.protocol.policy import PolicyAnswer
 
 GOOD = """\
 # who decides what
@@ -60,6 +62,13 @@ def test_json_and_yaml_say_the_same() -> None:
     written = json.dumps(msgspec.to_builtins(read), indent="\t")
     for name in ("p.json", "p", "p.policy"):
         assert parse_policy(written.encode(), name) == read
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_what_is_shown_of_the_policy_in_force_can_be_read_again(name: str) -> None:
+    held = preset(name)
+    shown = PolicyAnswer(policy_hash=policy_hash(held), policy=held, source="adopted")
+    assert policy_hash(parse_policy(msgspec.json.encode(shown))) == shown.policy_hash
 
 
 def test_an_object_without_fields_is_the_default_policy() -> None:

@@ -124,6 +124,20 @@ def test_an_owner_is_named_with_the_token_and_counts_more_than_a_name(house: Wor
     assert namesake.approve(waiting).outcome == "PUBLISH"
 
 
+def test_a_yes_is_not_offered_to_whose_own_agents_item_it_is(house: World) -> None:
+    session = house.session()
+    agent = hired(house, "agent://nightly", Role.AGENT, owner="ann")
+    ann, bob = (hired(house, f"human://{name}", Role.APPROVER) for name in ("ann", "bob"))
+    waiting = agent.submit_claims(session, delete(origin_agent="agent://nightly"))
+    assert waiting.approval_id is not None
+    for who, offered in ((ann, ["REJECTED"]), (bob, ["APPROVED", "REJECTED", "MODIFIED"]), (agent, None)):
+        listed = who.list_approvals().approvals[0]
+        shown = who.show_approval(waiting.approval_id)
+        assert listed.allowed_decisions == shown.allowed_decisions
+        assert sorted(shown.allowed_decisions) == sorted(offered or ["APPROVED", "REJECTED", "MODIFIED"])
+    assert ann.reject(waiting).status == "rejected"
+
+
 def test_one_person_with_two_names_is_one_person(build: Build) -> None:
     house = build(policy=policy(approvals={"approvers": {"DELETE": {"required": 2}}}))
     session = house.session()

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from beliefd.conformance.tools import NAMES, registry
 from beliefd.kernel.claims.bundle import ClaimBundle
 from beliefd.kernel.claims.events import BundleGated
 from beliefd.kernel.claims.threat import Threat
@@ -21,7 +22,6 @@ from beliefd.steward.handlers.claims import read_bundle
 from beliefd.testing.world import AGENT, OTHER_AGENT, World, policy, refused
 from tests.claims.conftest import Build
 from tests.claims.support import TIERS, bundle, claim
-from tests.conformance.tools import NAMES, registry
 from tests.substrate.support import Toolbox
 
 MOST = ["MODIFY", "DELETE", "PRIVILEGE"]

@@ -19,7 +19,8 @@ from beliefd.steward.call import Call
 from beliefd.steward.dispatch import stream
 from beliefd.testing.world import ANN, ONTOLOGY, World, policy, refused
 from tests.claims.support import bundle, claim
-from tests.claims.test_webhook import Receiver, delete, receiver, telling, until
+from tests.claims.test_webhook import delete, receiver, telling
+from tests.support.receiver import Receiver, until
 
 __all__ = ["receiver"]
 LONG = 60
@@ -92,10 +93,10 @@ def _ending(house: World) -> Callable[[], Any]:
 class Listening:
     """A live feed of the inbox, read on the world's own loop."""
 
-    def __init__(self, house: World, rights: Rights = EVERYTHING) -> None:
+    def __init__(self, house: World, rights: Rights = EVERYTHING, **query: str) -> None:
         self.heard: list[tuple[str, dict[str, Any]]] = []
         self.begun = threading.Event()
-        call = Call(principal=ANN, rights=rights, query={})
+        call = Call(principal=ANN, rights=rights, query=query)
 
         async def listen() -> None:
             async for chunk in stream(house.runtime.handlers, ApprovalRows.follow_inbox, call):
@@ -134,6 +135,32 @@ def test_the_feed_tells_what_waits_what_was_decided_and_what_expired() -> None:
         ("approval.decided", {**told, "approval_id": before, "status": "rejected"}),
         ("approval.expired", {**told, "approval_id": second, "status": "timed_out"}),
     ]
+
+
+def test_one_feed_tells_of_every_session_that_grows_in_the_spaces_that_one_may_see() -> None:
+    with World() as house:
+        house.root.create_space("secret")
+        rights = Rights(by_space={"default": frozenset({Right.READ})})
+        mine, all_of_it = Listening(house, rights, changes="all"), Listening(house, changes="all")
+        plain, in_secret = Listening(house), Listening(house, changes="all", space="secret")
+        hidden = house.agent.declare_session(["h1", "h2"], ONTOLOGY, space="secret").session_id
+        all_of_it.wait(1)
+        seen = house.session()
+        all_of_it.wait(2)
+        house.agent.declare_conclusion(seen, "c")
+        mine.wait(2)
+        all_of_it.wait(3)
+        head = house.agent.query_belief(seen)
+        in_secret.wait(1)
+        house.run(_ending(house))
+    assert [(event, told["session_id"], told["seq"]) for event, told in mine.heard] == [
+        ("session.changed", seen, 1),
+        ("session.changed", seen, 2),
+    ]
+    assert mine.heard[-1][1]["event_id"] == head.audit_head_event_id
+    assert [told["session_id"] for _, told in all_of_it.heard] == [hidden, seen, seen]
+    assert [told["session_id"] for _, told in in_secret.heard] == [hidden]
+    assert plain.heard == []
 
 
 def test_the_feed_tells_nobody_of_what_they_may_not_read() -> None:

@@ -59,13 +59,14 @@ def finished(*arguments: str | Path, **options: Any) -> "subprocess.CompletedPro
     )
 
 
-def in_terminal(*arguments: str | Path) -> tuple[int, str]:
-    """Run to the end in a terminal of 120 columns; the exit code and all that was written to it."""
+def in_terminal(*arguments: str | Path, keys: bytes = b"", **settings: str) -> tuple[int, str]:
+    """Run to the end in a terminal of 120 columns, with `keys` typed into it; its exit code and output."""
     ours, theirs = pty.openpty()
-    environment = {**CLEAN, "TERM": "xterm-256color", "COLUMNS": "120", "LINES": "50"}
+    environment = {**CLEAN, "TERM": "xterm-256color", "COLUMNS": "120", "LINES": "50", **settings}
     command = [*COMMAND, *map(str, arguments)]
     with subprocess.Popen(command, stdin=theirs, stdout=theirs, stderr=theirs, env=environment) as running:
         os.close(theirs)
+        os.write(ours, keys)
         shown = b""
         while chunk := _read(ours):
             shown += chunk

@@ -1,6 +1,7 @@
 """`beliefd audit`: ledgers that are read, carried, replayed, and not believed when they were touched."""
 
 import json
+import re
 import sqlite3
 import subprocess
 import sys
@@ -11,13 +12,14 @@ import pytest
 from msgspec.structs import replace
 
 import beliefd as library
-from beliefd.cli import ledgers
+from beliefd.cli import progress
 from beliefd.client.requests import Request
 from beliefd.ledger import non_interference
 from beliefd.protocol.experiments import ExperimentRows
 from beliefd.testing.kernel import KernelSession
 from beliefd.testing.world import ONTOLOGY
 from tests.cli.runner import answer, beliefd
+from tests.support.server import server_process
 
 BY = ("--source", "human://alice", "--observation", "o1")
 
@@ -96,6 +98,48 @@ def test_a_sound_ledger_verifies_from_store_and_file(data: Path, worked: str, ex
     every = answer("audit", "verify", "--all", "--data", data)
     assert (every["ok"], list(every["sessions"])) == (True, [worked])
     assert "1 ledgers checked" in beliefd("audit", "verify", "--all", "--data", data).stdout
+
+
+def test_the_timeline_has_dates_reasons_and_claims_from_store_and_file(
+    data: Path, worked: str, exported: Path
+) -> None:
+    stored = beliefd("audit", "show", worked, "--data", data).stdout
+    assert stored == beliefd("audit", "show", "--file", exported).stdout
+    assert re.search(r"^#2 +\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z  ELIMINATE", stored, re.MULTILINE)
+    assert answer("audit", "show", "--file", exported) == answer("audit", "show", worked, "--data", data)
+    second = events(exported)[1]["event_id"]
+    rest = beliefd("audit", "show", "--file", exported, "--since", second[-8:]).stdout
+    assert rest.startswith("#3")
+    bad = beliefd("audit", "show", "--file", exported, "--since", "00000000")
+    assert (bad.exit_code, "no events of this ledger are `00000000`" in bad.stderr) == (2, True)
+    for arguments in ((), (worked, "--file", exported), ("--file", exported, "--follow")):
+        assert beliefd("audit", "show", *arguments, "--data", data).exit_code == 2
+
+
+def test_who_did_what_is_found_by_actor_source_and_in_files(data: Path, worked: str, exported: Path) -> None:
+    everything = beliefd("audit", "who", "operator://local", "--data", data).stdout.splitlines()
+    assert everything[0] == f"session {worked}"
+    assert [line[:2] for line in everything[1:] if line.startswith("#")] == ["#1", "#2", "#3", "#4"]
+    by_source = beliefd("audit", "who", "human://alice", "--data", data)
+    assert "#2" in by_source.stdout
+    assert "#4" not in by_source.stdout
+    assert beliefd("audit", "who", "human://alice", "--file", exported).stdout == by_source.stdout
+    nobody = beliefd("audit", "who", "human://nobody", "--data", data)
+    assert (nobody.exit_code, "no event is by or about `human://nobody`" in nobody.stderr) == (1, True)
+
+
+def test_a_head_that_was_noted_is_found_again_or_history_is_another(
+    data: Path, worked: str, exported: Path
+) -> None:
+    noted = [one["hash"] for one in events(exported)]
+    where = (("verify", worked, "--data", data), ("verify", "--file", exported))
+    for call in where:
+        assert "the head is the expected one" in beliefd("audit", *call, "--expect-head", noted[-1]).stdout
+        earlier = beliefd("audit", *call, "--expect-head", noted[1][:16]).stdout
+        assert "event 2 was the expected head; 2 were recorded since" in earlier
+        other = beliefd("audit", *call, "--expect-head", "0" * 64)
+        assert (other.exit_code, "this is another history" in other.stderr) == (5, True)
+        assert beliefd("audit", *call, "--expect-head", "abc").exit_code == 2
 
 
 def test_a_touched_event_in_the_store_is_named(data: Path, worked: str) -> None:
@@ -195,7 +239,8 @@ def test_merge_takes_over_what_a_replica_learned(
 def test_long_ledgers_show_how_far_the_checking_is(
     data: Path, session: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(ledgers, "LONG_LEDGER", 50)
+    monkeypatch.setattr(progress, "is_watched", lambda: True)
+    monkeypatch.setattr(progress, "AFTER_SECONDS", 0.0)
     command = {
         "verb": "ELIMINATE",
         "source_id": "s",
@@ -213,6 +258,8 @@ def test_long_ledgers_show_how_far_the_checking_is(
     replayed = beliefd("audit", "replay", path)
     assert "folding" in replayed.stderr
     assert "deciding again" in replayed.stderr
+    monkeypatch.undo()
+    assert beliefd("audit", "replay", path).stderr == "", "nobody watches"
 
 
 def test_a_replay_is_drawn_in_a_process_that_has_drawn_nothing_before(tmp_path: Path) -> None:
@@ -241,3 +288,21 @@ def test_what_speculation_changed_is_told_apart_from_what_deciding_again_changed
     )
     found = answer("audit", "replay", tmp_path / "ledger.jsonl", code=5)
     assert (found["same"], found["same_without"]) == (True, False)
+
+
+@pytest.mark.slow
+def test_all_ledgers_of_a_server_are_verified_and_its_own_for_who_may_read_it(
+    data: Path, worked: str
+) -> None:
+    admin, agent = (
+        beliefd("token", "create", "--data", data, "--name", role, "--role", role).stdout.splitlines()[-1]
+        for role in ("admin", "agent")
+    )
+    with server_process(data) as server:
+        asked = ("audit", "verify", "--all", "--url", server.url, "--token")
+        assert set(answer(*asked, admin)["sessions"]) == {worked, "system"}
+        other = beliefd(*asked, agent)
+    assert other.exit_code == 0
+    assert "1 ledgers checked" in other.stdout
+    assert "left out: it takes the token of an admin" in other.stderr
+    assert set(answer("audit", "verify", "--all", "--data", data)["sessions"]) == {worked, "system"}

@@ -2,11 +2,13 @@
 
 import json
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from beliefd.testing.frozen import Clock
 from tests.cli.runner import answer, beliefd
 from tests.substrate.support import ALLOW_ALL, ToolWorld, deny, one, rules, tool_call
 from tests.support.server import ServerProcess, server_process
@@ -66,7 +68,9 @@ def test_a_yes_from_where_the_tool_is_not_is_not_used_up(data: Path) -> None:
     """The command line opens the store itself, and knows no tools: the card warns, the item still waits."""
     data.mkdir(exist_ok=True)
     asks = rules(all=ALLOW_ALL, asks=deny("email.send", on_fail="ask"))
-    with ToolWorld(data / "beliefd.db", asks) as house:
+    today = Clock()  # the command line knows the time, and takes no yes to what has run out
+    today.advance((datetime.now(UTC) - datetime.fromisoformat(today.now())).total_seconds())
+    with ToolWorld(data / "beliefd.db", asks, clock=today) as house:
         session = house.session()
         asked = tool_call("email.send", house.token(session), "k", to="x")
         name = str(one(house.agent.propose(session, [asked])).approval_id)
@@ -74,7 +78,8 @@ def test_a_yes_from_where_the_tool_is_not_is_not_used_up(data: Path) -> None:
     shown = beliefd("inbox", "show", name, *at).stdout
     assert "cannot run now: no tool `email.send` is registered in this process" in " ".join(shown.split())
     refused = beliefd("inbox", "approve", name, "--yes", *at)
-    assert (refused.exit_code, "CONFLICT" in refused.stderr) == (4, True)
+    assert (refused.exit_code, "CONFLICT: it cannot happen now" in refused.stderr) == (4, True)
+    assert "`beliefd policy adopt` makes it known here" in refused.stderr
     assert answer("inbox", "show", name, *at)["status"] == "pending"
     with ToolWorld(data / "beliefd.db", asks, clock=house.clock) as again:
         decided = again.ann.approve(again.ann.show_approval(name))
@@ -92,6 +97,28 @@ def _token(server: ServerProcess, data: Path, name: str, *role: str) -> tuple[st
     return ("--url", server.url, "--token", made.stdout.splitlines()[-1])
 
 
+def test_who_asks_in_vain_is_told_what_to_do_next(server: ServerProcess, data: Path) -> None:
+    ana = _token(server, data, "ana", "approver")
+    for words, hint in (
+        (("session", "show", "nosuch", *ana), "`beliefd session list`"),
+        (("inbox", "show", "nosuch", *ana), "`beliefd inbox list`"),
+        (("inbox", "list", "--url", server.url), "BELIEFD_TOKEN"),
+        (("inbox", "list", "--url", server.url, "--token", "bd_none"), "BELIEFD_TOKEN"),
+    ):
+        told = beliefd(*words)
+        assert (told.exit_code != 0, hint in told.stderr) == (True, True), words
+
+
+def test_without_tokens_the_link_decides_and_who_forgets_it_is_told(
+    server: ServerProcess, written: Path
+) -> None:
+    at = ("--url", server.url)
+    session = answer("session", "declare", "a", "b", *at)["session_id"]
+    name = answer("claim", "submit", session, written, *at, code=3)["approval_id"]
+    own = beliefd("inbox", "approve", name, "--yes", *at)
+    assert (own.exit_code, "the link that `beliefd serve` printed" in own.stderr) == (4, True)
+
+
 @pytest.mark.slow
 def test_a_claim_waits_in_the_inbox_until_somebody_else_approves_it(
     server: ServerProcess, data: Path, written: Path
@@ -105,8 +132,11 @@ def test_a_claim_waits_in_the_inbox_until_somebody_else_approves_it(
     shown = beliefd("inbox", "show", item["approval_id"], *ana).stdout
     assert "orders of last year are gone" in shown
     assert item["content_hash"] in shown
+    assert "None" not in shown
     own = beliefd("inbox", "approve", item["approval_id"], "--yes", *agent)
     assert (own.exit_code, "FORBIDDEN" in own.stderr) == (4, True)
+    unsure = beliefd("inbox", "approve", item["approval_id"], *ana, stdin="n\n")
+    assert (unsure.exit_code, "approve this?" in unsure.stderr, "`--yes`" in unsure.stderr) == (1, True, True)
     other = beliefd("inbox", "approve", item["approval_id"], "--hash", "0" * 64, *ana)
     assert (other.exit_code, "content_hash" in other.stderr) == (4, True)
     decided = answer("inbox", "approve", item["approval_id"], "--yes", "--reason", "backed up", *ana)

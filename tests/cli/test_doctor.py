@@ -1,5 +1,7 @@
 """`beliefd doctor` finds what is wrong and says what to do."""
 
+import json
+import shutil
 import sqlite3
 from pathlib import Path
 from typing import Any
@@ -21,7 +23,7 @@ def level(findings: dict[str, Any], check: str) -> str:
 def test_a_healthy_store_passes_every_check(data: Path, session: str) -> None:
     findings = answer("doctor", "--data", data)
     assert findings["ok"] is True
-    checks = ("python", "sqlite", "permissions", "schema", "store", "tokens", "ledgers", "clock")
+    checks = ("python", "sqlite", "permissions", "schema", "store", "tokens", "ledgers", "log", "clock")
     assert {check: level(findings, check) for check in checks} == dict.fromkeys(checks, "ok")
     assert "1 verified" in beliefd("doctor", "--data", data).stdout
 
@@ -50,6 +52,37 @@ def test_a_broken_ledger_is_named_and_exits_with_5(data: Path, session: str) -> 
     assert f"session {session}, event 2 (" in told
     assert "audit_events_keep_delete` is gone" in told
     assert "the inbox is what the ledgers that verify say" in told, "nothing is said of one that does not"
+
+
+def test_the_log_is_described_and_what_keeps_it_from_being_signed(data: Path, session: str) -> None:
+    def log() -> tuple[str, str]:
+        found = beliefd("doctor", "--data", data, "--json").stdout
+        (one,) = [item for item in json.loads(found)["findings"] if item["check"] == "log"]
+        return one["level"], one["message"]
+
+    assert "no checkpoint was signed yet" in log()[1]
+    key = data / "log.key"
+    assert not key.exists(), "looking makes no key"
+    shutil.copy(data / "beliefd.db", data / "before.db")
+    size = answer("log", "checkpoint", "--now", "--data", data)["size"]
+    well, told = log()
+    assert (well, f"{size} covered by a checkpoint" in told, "is for its owner only" in told) == (
+        "ok",
+        True,
+        True,
+    )
+    key.chmod(0o644)
+    assert (log()[0], "can be read by others; `chmod 600` it" in log()[1]) == ("wrong", True)
+    key.rename(data / "elsewhere.key")
+    assert (log()[0], "does not hold that key" in log()[1]) == ("note", True)
+    (data / "elsewhere.key").rename(key)
+    key.chmod(0o600)
+    assert log()[0] == "ok"
+    # The store is put back to what it was before the checkpoint, which is remembered beside the key.
+    for left in data.glob("beliefd.db*"):
+        left.unlink()
+    (data / "before.db").rename(data / "beliefd.db")
+    assert (log()[0], f"and had {size} when this checkpoint was signed" in log()[1]) == ("wrong", True)
 
 
 def test_a_file_from_the_future_is_reported(data: Path, session: str) -> None:

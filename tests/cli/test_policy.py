@@ -51,6 +51,12 @@ def test_an_administrator_adopts_through_a_server_and_nobody_else_does(data: Pat
         assert told.exit_code == 0
         assert "adopted by" in told.stdout
         assert 'uncertainty: {"explain_above": 0.1, "defer_above": 0.2}' in told.stdout
+    long = strict.with_name("guard.yaml")
+    assert beliefd("policy", "init", "--preset", "guard", "-o", long).exit_code == 0
+    shown = beliefd("policy", "adopt", long, "--data", data).stdout
+    assert "constraint.guard.04_sinks" in shown
+    assert ('"effect"' in shown, len(shown.splitlines()) < 30) == (False, True)
+    answer("policy", "adopt", strict, "--data", data)
     # Without a server the same rules are decided by.
     assert answer("policy", "show", "--data", data)["source"] == "adopted"
 

@@ -70,6 +70,9 @@ def test_a_file_of_calls_passes_or_names_what_does_not(tmp_path: Path) -> None:
     failed = beliefd("policy", "test", files["bad"], "--policy", files["policy"])
     assert (failed.exit_code, failed.stdout.splitlines()[-1]) == (4, "1 passed, 1 failed")
     assert "mail goes out" in failed.stdout
+    misspelt = _written(tmp_path, cases={"cases": [case | {"expect": {"verdict": "ask"}}]})["cases"]
+    refused = beliefd("policy", "test", misspelt, "--policy", files["policy"])
+    assert (refused.exit_code, "not one of allow, defer, deny" in refused.stderr) == (2, True)
 
 
 def test_a_call_that_cannot_be_read_is_named_by_its_path(tmp_path: Path) -> None:

@@ -73,3 +73,23 @@ def test_a_call_that_waits_is_not_called_denied_and_names_where_it_waits() -> No
 def test_why_somebody_said_no_stands_in_the_timeline() -> None:
     delta = {"decision": "REJECTED", "approval_id": "apr-1", "approval": {"status": "rejected"}}
     assert "not there" in views.event_words()["approval_decided"]({"reason": "not there"}, delta).plain
+
+
+def test_why_a_call_is_denied_stands_in_the_timeline_of_store_and_file(
+    data: Path, session: str, tmp_path: Path
+) -> None:
+    call = {"kind": "tool_call", "tool_id": "mail.send", "args": {"to": "eve@example.net"}}
+    proposal = json.dumps({"provenance": {"source": "agent"}, "candidates": [call]})
+    refused = beliefd("state", "propose", session, "-", "--data", data, stdin=proposal)
+    assert refused.exit_code == 4, refused.output
+    exported = tmp_path / "ledger.jsonl"
+    beliefd("audit", "export", session, "-o", exported, "--data", data)
+    for shown in (
+        beliefd("audit", "show", session, "--data", data),
+        beliefd("audit", "show", "--file", exported),
+    ):
+        assert 'mail.send {"to": "eve@example.net"}' in shown.stdout
+        assert "UNKNOWN_TOOL: no tool `mail.send` is registered" in shown.stdout
+    brief = beliefd("audit", "show", session, "--brief", "--data", data).stdout
+    assert "deny mail.send" in brief
+    assert "registered" not in brief

@@ -5,9 +5,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from beliefd.conformance.stories import Step, answered
 from tests.cli.runner import beliefd
 from tests.conformance.surfaces import Server
-from tests.conformance.vectors import Step, answered
 
 Words = tuple[list[str], list[str]]
 """Options, and what stands on its own after them."""

@@ -6,26 +6,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import httpx
-import msgspec
 
-import beliefd
 from beliefd.cli.server import ServerSettings, bind, run_server, url_of
-from beliefd.embedded import send
-from beliefd.kernel.errors import BeliefdError
-from beliefd.kernel.values import Principal, Role, Tier
+from beliefd.conformance.library import Library as Library  # noqa: PLC0414 - tests take it from here
+from beliefd.conformance.library import speaker
+from beliefd.conformance.stories import Step, answered, request
+from beliefd.conformance.tools import registry
+from beliefd.kernel.values import Role, Tier
 from beliefd.steward.credentials import create_token
 from beliefd.stores.base import Store
 from beliefd.stores.sqlite import SqliteStore
-from tests.conformance.tools import registry
-from tests.conformance.vectors import Step, answered, request
 
 if TYPE_CHECKING:
     import uvicorn
-
-
-def speaker(role: str, tier: str) -> str:
-    """Who speaks in a story: one principal per role, and one more per lower tier."""
-    return f"{role}://vector" if tier == Tier.PRIVILEGE.name else f"{role}://vector/{tier}"
 
 
 async def make_tokens(store: Store) -> dict[tuple[str, str], str]:
@@ -39,35 +32,6 @@ async def make_tokens(store: Store) -> dict[tuple[str, str], str]:
 
 
 SETTINGS = ServerSettings(registry=registry())
-
-
-class Library:
-    """`beliefd.open(":memory:")`, spoken to by whichever role a step names."""
-
-    def __init__(self) -> None:
-        self._opened = beliefd.open(":memory:", registry=registry())
-
-    def call(self, step: Step) -> tuple[int | None, Any]:
-        principal = Principal(id=speaker(step.role, step.tier), role=Role(step.role), tier=step.tier)
-        try:
-            answer = self._opened.run(lambda: send(self._opened.runtime, principal, request(step)))
-        except BeliefdError as error:
-            answer = error.body
-        return None, answered(step.op, _written(answer))
-
-    def close(self) -> None:
-        self._opened.close()
-
-
-def _written(answer: Any) -> bytes:
-    """What a server would have written."""
-    if isinstance(answer, bytes):
-        return answer
-    return (
-        msgspec.json.Encoder().encode_lines(answer)
-        if isinstance(answer, list)
-        else msgspec.json.encode(answer)
-    )
 
 
 class Server:

@@ -22,8 +22,8 @@ from beliefd.ledger.transfer import read_export
 from beliefd.ledger.verify import same_outcome, verify
 from beliefd.protocol.operations import BY_NAME
 from beliefd.protocol.statuses import STATUS
+from tests.conformance.beliefs import BELIEFS
 from tests.conformance.node import CONFORMANCE, run_node, verify_with_node
-from tests.conformance.vectors import BELIEFS
 
 ROOT = CONFORMANCE.parent
 PROTOCOL = (ROOT / "BELIEF_PROTOCOL.md").read_text()

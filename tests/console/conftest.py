@@ -6,12 +6,14 @@ from pathlib import Path
 
 import httpx
 import pytest
+from playwright.sync_api import Browser, sync_playwright
 
 from beliefd.kernel.values import Role, Tier
 from beliefd.steward.credentials import create_token
 from beliefd.stores.sqlite import SqliteStore
 from tests.console.visitor import Person
 from tests.http.conftest import Tokens, assert_no_defects
+from tests.support.browser import chromium
 from tests.support.server import ServerProcess, server_process
 
 
@@ -31,6 +33,15 @@ def guarded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[ServerPr
     with server_process(data) as process:
         yield process, tokens
         assert_no_defects(process)
+
+
+@pytest.fixture(scope="module")
+def browser(guarded: tuple[ServerProcess, Tokens]) -> Iterator[Browser]:
+    """After the server: what makes its tokens cannot run inside the loop that a browser is driven by."""
+    with sync_playwright() as playwright:
+        started = playwright.chromium.launch(executable_path=chromium(), args=["--no-sandbox"])
+        yield started
+        started.close()
 
 
 @pytest.fixture

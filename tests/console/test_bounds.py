@@ -16,13 +16,11 @@ from msgspec.structs import replace
 
 from beliefd.console import rendering
 from beliefd.console.app import Visitor
-from beliefd.console.drawing import collapse
 from beliefd.console.pages import inbox, sessions
 from beliefd.console.visits import EACH, Visits, cookie_in, cookie_name
 from beliefd.http.places import STREAMS
 from beliefd.kernel.values import Principal, Role
 from beliefd.protocol.approvals import ApprovalCard, Inbox
-from beliefd.protocol.beliefs import BeliefSnapshot
 from beliefd.protocol.rights import EVERYTHING
 from beliefd.protocol.visible import visible_json
 from beliefd.steward.call import Caller
@@ -38,6 +36,7 @@ from tests.support.server import ServerProcess, server_process
 
 Guarded = tuple[ServerProcess, Tokens]
 SOON = 10.0
+MOST_BYTES = 200_000
 
 
 class Full(Struct):
@@ -189,6 +188,21 @@ def test_an_origin_that_cannot_be_read_is_another_one(approver: Person, origin: 
         assert approver.http.post("/sign-out", headers=headers).status_code in (400, 403)  # type: ignore[arg-type]
 
 
+def test_a_form_says_everything_once_and_that_it_is_one(approver: Person, agent: httpx.Client) -> None:
+    _, approval_id = asked(agent)
+    place, held = f"/inbox/{approval_id}", agent.get(f"/v1/approvals/{approval_id}").json()["content_hash"]
+    once = f"content_hash={held}&typed=DELETE&decision=REJECTED".encode()
+    form = {**OWN, "Content-Type": "application/x-www-form-urlencoded; charset=utf-8"}
+    for twice in (b"decision=APPROVED&" + once, once + b"&decision=REJECTED", once + b"&typed="):
+        assert approver.http.post(place, content=twice, headers=form).status_code == 400
+    for kind in ({}, {"Content-Type": "text/plain"}, {"Content-Type": "multipart/form-data; boundary=x"}):
+        assert approver.http.post(place, content=once, headers={**OWN, **kind}).status_code == 415
+    assert approver.http.post("/sign-in", content=b"token=x&token=y", headers=form).status_code == 400
+    assert agent.get(f"/v1/approvals/{approval_id}").json()["status"] == "pending"
+    assert approver.http.post(place, content=once, headers=form).status_code == 303
+    assert agent.get(f"/v1/approvals/{approval_id}").json()["status"] == "rejected"
+
+
 def test_who_leaves_in_the_middle_of_a_form_leaves_no_trace(
     tmp_path_factory: pytest.TempPathFactory,
 ) -> None:
@@ -284,34 +298,53 @@ def test_the_picture_of_a_long_session_is_right_and_its_newest_events_come_first
     assert "20 of 80 hypotheses stand" in shown
     assert 'aria-label="80 hypotheses, 20 left"' in shown
     numbers = [int(one) for one in re.findall(r'class="seq"[^>]*>(\d+)<', shown)]
-    assert numbers == list(range(61, 11, -1))
+    assert numbers == list(range(61, 61 - sessions.NEWEST, -1))
     assert "The picture shows" not in shown
 
 
-def test_a_picture_of_a_part_says_so(
-    approver: Person, agent: httpx.Client, monkeypatch: pytest.MonkeyPatch
+def test_pages_of_a_long_session_stay_small_and_a_picture_of_a_part_says_so(
+    approver: Person, agent: httpx.Client
 ) -> None:
-    session_id = session_of(agent)
-    assert eliminate(agent, session_id, "a").status_code == 200
-    assert eliminate(agent, session_id, "b").status_code == 200
+    names = [f"h{at}-{'x' * 200}" for at in range(400)]
+    session_id = session_of(agent, names)
+    noted = [
+        {"verb": "ENTER_OBLIGATION", "obligation_id": f"o{at}", "min_total_eliminations": 1}
+        for at in range(2 * sessions.CHARTED)
+    ]
+    fallen = [
+        {
+            "verb": "ELIMINATE",
+            "source_id": f"tool://{name}",
+            "observation_id": name[:8],
+            "eliminated": [name],
+            "justification": {"because": "y" * 3_000},
+        }
+        for name in names[:300]
+    ]
+    lines = b"\n".join(map(msgspec.json.encode, [*fallen, *noted, *fallen]))
+    headers = {"Content-Type": "application/x-ndjson"}
+    answer = agent.post(f"/v1/sessions/{session_id}/batch", content=lines, headers=headers)
+    assert answer.status_code == 200, answer.text
+    shown = approver.read(f"/sessions/{session_id}")
+    assert f"The picture shows the first {sessions.CHARTED} of" in " ".join(shown.split())
+    for page in ("", "/work", "/what-if", "/audit", "/audit?around=900", f"/why/{names[0]}"):
+        size = len(approver.read(f"/sessions/{session_id}{page}"))
+        assert size < MOST_BYTES, (page, size)
+    for page in ("/inbox", "/sessions", "/audit", f"/audit?session={session_id}", "/propositions", "/policy"):
+        size = len(approver.read(page))
+        assert size < MOST_BYTES, (page, size)
 
-    answer = agent.get(f"/v1/sessions/{session_id}/audit", params={"limit": 2}).json()
-    entries = [msgspec.Raw(msgspec.json.encode(one)) for one in answer["events"]]
+
+def test_a_page_reads_as_much_of_a_long_ledger_as_of_a_short_one(agent: httpx.Client) -> None:
+    """What is read of a ledger for a page does not grow with it."""
+    asked: list[dict[str, Any]] = []
 
     class Direct(Struct):
-        async def ask(self, *_: object) -> Any:
-            return RawAuditPage(entries, answer["next"])
+        async def ask(self, _: str, __: object, query: dict[str, Any]) -> Any:
+            asked.append(query)
+            entry = {"seq": 1, "event_id": "e", "verb": "X", "actor": {"id": "a"}, "delta": {}}
+            return RawAuditPage([msgspec.Raw(msgspec.json.encode(entry))] * query["limit"], "more")
 
-    monkeypatch.setattr(sessions, "CHARTED", 2)
-    visitor = Visitor(Direct(), {"session_id": session_id}, {}, {})  # type: ignore[arg-type]
-    steps, charted = asyncio.run(sessions._steps(visitor))
-    assert ([step.seq for step in steps], charted) == ([2], 2)
-    snapshot = agent.get(f"/v1/sessions/{session_id}").json()
-    values = {
-        "snapshot": msgspec.convert(snapshot, BeliefSnapshot),
-        "survivors": [],
-        "unnamed": 0,
-        "events": [],
-    }
-    chart = {"chart": collapse(3, steps), "charted": charted, "who": None, "now": rendering.now()}
-    assert "the first 2 of 3 events" in rendering.page("session.html", {**values, **chart}).decode()
+    visitor = Visitor(Direct(), {"session_id": "s"}, {}, {})  # type: ignore[arg-type]
+    past = asyncio.run(sessions._past(visitor, sessions.CHARTED))
+    assert past.looked_at == sessions.CHARTED == sum(query["limit"] for query in asked)

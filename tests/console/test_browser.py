@@ -1,50 +1,17 @@
 """A real browser at the real server: what people do, with and without scripts, by mouse and by keys."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-
 import httpx
 import pytest
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser
 
 from beliefd.kernel.values import Role
+from tests.console.browsing import person
 from tests.console.visitor import asked
 from tests.http.conftest import Tokens
-from tests.support.browser import chromium
 from tests.support.server import ServerProcess
 
 Guarded = tuple[ServerProcess, Tokens]
 pytestmark = pytest.mark.slow
-SOON = 60_000
-POLICY = "Content Security Policy"
-
-
-@pytest.fixture(scope="module")
-def browser(guarded: Guarded) -> Iterator[Browser]:
-    """After the server: what makes its tokens cannot run inside the loop that a browser is driven by."""
-    with sync_playwright() as playwright:
-        started = playwright.chromium.launch(executable_path=chromium(), args=["--no-sandbox"])
-        yield started
-        started.close()
-
-
-@contextmanager
-def person(browser: Browser, guarded: Guarded, role: Role = Role.APPROVER, **how: object) -> Iterator[Page]:
-    """Somebody who has signed in; nothing on any page breaks its own rules."""
-    server, tokens = guarded
-    context = browser.new_context(base_url=server.url, **how)  # type: ignore[arg-type]
-    context.set_default_timeout(SOON)
-    page = context.new_page()
-    broken: list[str] = []
-    page.on("console", lambda said: broken.append(said.text) if POLICY in said.text else None)
-    page.on("dialog", lambda dialog: broken.append(dialog.message))
-    page.goto("/inbox")
-    page.fill("#token", tokens[role])
-    page.click("button.primary")
-    page.wait_for_url("**/inbox")
-    yield page
-    assert broken == []
-    context.close()
 
 
 @pytest.mark.parametrize("scripts", [True, False])
@@ -124,6 +91,8 @@ def test_an_edit_is_made_on_its_own_page(browser: Browser, guarded: Guarded, age
     with person(browser, guarded, viewport={"width": 390, "height": 800}) as page:
         page.goto(f"/inbox/{approval_id}")
         assert page.evaluate("document.documentElement.scrollWidth") <= 390
+        tables = "[...document.querySelectorAll('.wide')]"
+        assert page.evaluate(f"{tables}.every(one => one.scrollWidth <= one.clientWidth)")
         page.keyboard.press("e")
         page.keyboard.press("Enter")
         page.wait_for_url("**/edit")

@@ -15,6 +15,7 @@ from beliefd.console.app import Visitor
 from beliefd.console.pages import card as card_page
 from beliefd.console.rendering import now, page
 from beliefd.kernel.claims.tiers import RaisedTier
+from beliefd.kernel.errors import BeliefdError, Code
 from beliefd.kernel.values import Principal, Role
 from beliefd.protocol.approvals import ApprovalCard
 from tests.console.visitor import OWN, Person, asked, claim_of, session_of, submitted
@@ -104,7 +105,9 @@ class Recorded(Struct):
     answer: ApprovalCard
     principal: Principal = Principal(id="human://ana", role=Role.APPROVER)
 
-    async def ask(self, *_: object) -> ApprovalCard:
+    async def ask(self, name: str, *_: object) -> ApprovalCard:
+        if name != "show_approval":
+            raise BeliefdError(Code.NOT_FOUND, name)
         return self.answer
 
 

@@ -7,6 +7,7 @@ import time
 import httpx
 import pytest
 
+from beliefd.console import pages as console_pages
 from beliefd.kernel.values import Role
 from beliefd.steward.credentials import revoke_token
 from beliefd.steward.tokens import token_id_of
@@ -18,7 +19,7 @@ from tests.http.conftest import Tokens
 from tests.support.server import ServerProcess, server_process
 
 Guarded = tuple[ServerProcess, Tokens]
-PAGES = ["/", "/inbox", "/inbox/x", "/sessions", "/sessions/x", "/sessions/x/audit", "/sessions/x/verified"]
+PAGES = sorted({re.sub(r"{[^}]*}", "x", path) for method, path in console_pages.PAGES if method == "GET"})
 
 
 @pytest.mark.parametrize("path", PAGES)

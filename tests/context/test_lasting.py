@@ -103,10 +103,13 @@ def test_what_is_erased_counts_as_an_untrusted_text_and_is_said_to_be_lost(place
     (item, _) = house.root.list_context(session).items
     assert item.content is not None
     assert item.kept
+    assert wants(gateway(house), session, "mail.send_email", to=EVE).verdict == "allow"
     house.close()
-    erased = beliefd("context", "erase", session, "--data", str(place.parent), "--json")
+    erased = beliefd(
+        "context", "erase", session, "--reason", "asked for", "--data", str(place.parent), "--json"
+    )
     assert erased.exit_code == 0, erased.output
-    assert json.loads(erased.stdout)["items"] == 2
+    assert len(json.loads(erased.stdout)["erased"]) == 2
     with ToolWorld(place, GUARD, toolbox=house.toolbox) as again:
         assert not again.root.list_context(session).items[0].kept
         asked = wants(gateway(again), session, "mail.send_email", to=EVE)
@@ -116,6 +119,17 @@ def test_what_is_erased_counts_as_an_untrusted_text_and_is_said_to_be_lost(place
         assert found["origin"]["sinks"][0]["origin"] == "text"
         assert found["origin"]["truncated"]
         again.check(session)
+
+
+def test_a_running_server_forgets_what_is_erased_at_once(place: Path) -> None:
+    with ToolWorld(place, GUARD) as house:
+        session = house.session()
+        gateway(house).add_context(session, "user", f"Send an email to {EVE}")
+        assert wants(gateway(house), session, "mail.send_email", to=EVE).verdict == "allow"
+        house.root.erase(session, "asked for", context=True)
+        assert wants(gateway(house), session, "mail.send_email", to=EVE).verdict == "deny"
+        assert found_last(house, session)["context"] == {"told": 1, "lost": 1}
+        house.check(session)
 
 
 def test_who_was_refused_once_stays_so_through_a_restart_whatever_is_read_later(place: Path) -> None:

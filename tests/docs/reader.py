@@ -10,7 +10,7 @@ import sys
 import threading
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Final
+from typing import IO, Any, Final
 
 from tests.conformance.node import node
 from tests.docs.pages import ROOT, Block
@@ -55,6 +55,8 @@ class Reader:
             "DOCS_STATE": str(self._state),
         }
         self.output = ""
+        self._later: list[str] = []
+        self._heard = threading.Condition()
 
     def __enter__(self) -> "Reader":
         return self
@@ -126,8 +128,22 @@ class Reader:
             if not line:
                 raise Astray(f"did not come up:\n{text}\n{''.join(said)}")
         # What it says from now on must not fill the pipe.
-        threading.Thread(target=started.stdout.read, daemon=True).start()
+        threading.Thread(target=self._listen, args=(started.stdout,), daemon=True).start()
         self.output = "".join([*said, line])
+
+    def _listen(self, stream: IO[str]) -> None:
+        for line in stream:
+            with self._heard:
+                self._later.append(line)
+                self._heard.notify_all()
+
+    def said_later(self, pattern: str) -> str:
+        """The first group of what a server says once it is up, as soon as it has said it."""
+        with self._heard:
+            found = self._heard.wait_for(lambda: re.search(pattern, "".join(self._later)), LIMIT_SECONDS)
+        if found is None:
+            raise Astray(f"nobody said `{pattern}`")
+        return found[1]
 
     def _python(self, text: str, block: Block) -> None:
         printed = io.StringIO()

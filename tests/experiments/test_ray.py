@@ -2,6 +2,11 @@
 
 import asyncio
 import hashlib
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -132,3 +137,27 @@ def test_a_steward_with_a_cluster_runs_on_it_and_another_reproduces_it_without(
     done, reproduced = asyncio.run(story())
     assert (done.run.status, done.run.outcome) == ("completed", "support")
     assert reproduced.reproduced
+
+
+def test_a_lost_node_costs_its_blocks_and_not_the_run(tmp_path: Path) -> None:
+    """Two nodes on loopback: the same bits as without them, progress, and room after a cancelled run."""
+    ended = subprocess.run(
+        [sys.executable, "-m", "tests.experiments.ray_nodes", str(tmp_path)],
+        env={**os.environ, **SETTINGS},
+        cwd=Path(__file__).parents[2],
+        capture_output=True,
+        text=True,
+        timeout=500,
+        check=False,
+    )
+    assert ended.returncode == 0, ended.stderr[-4000:]
+    seen = json.loads(ended.stdout.splitlines()[-1])
+    assert seen.pop("told") > 10
+    assert seen == {
+        "same": True,
+        "status": "completed",
+        "failure": "",
+        "cancelled": "cancelled",
+        "free": 1.0,
+        "beyond loopback": [],
+    }

@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from beliefd.kernel.policy import Policy
 from beliefd.kernel.substrate.constraints import read_constraint
 from beliefd.kernel.substrate.operators import TABLE
+from beliefd.policy.key_words import KEYS
 from beliefd.policy.presets import PRESETS, preset_text
 from beliefd.policy.schema import ARGUMENTS, policy_schema
 from tests.substrate import strategies as some
@@ -102,3 +103,32 @@ def test_every_part_of_a_policy_is_described() -> None:
     assert all(one.get("description") or one.get("title") for one in structs)
     assert SCHEMA["properties"]["constraints"]["description"]
     json.dumps(SCHEMA)
+
+
+def test_a_rule_reads_no_time() -> None:
+    aged = {"op": "age_over", "args": ["fact.a.at", 60]}
+    for when in (aged, {"op": "not", "args": [aged]}):
+        assert not FITS({"rules": {"rule.r": {"v": 1, "when": when, "derive": {"fact.b": {"v": 1}}}}})
+        assert FITS(constraint(when=when))
+
+
+def described(key: dict[str, Any]) -> bool:
+    """As editors see it: of a key that refers to a part, or to one of several, the words of that part."""
+    if "$ref" in key:
+        return "description" in key or described(SCHEMA["$defs"][key["$ref"].rpartition("/")[2]])
+    parts = [one for one in (*key.get("anyOf", ()), *key.get("oneOf", ())) if "$ref" in one]
+    return "description" in key or any(map(described, parts))
+
+
+def test_every_key_says_what_it_is_for() -> None:
+    parts = {"Policy": SCHEMA, **SCHEMA["$defs"]}
+    silent = [
+        f"{name}.{key}"
+        for name, part in parts.items()
+        for key, one in part.get("properties", {}).items()
+        if not described(one)
+    ]
+    assert silent == []
+    for name, words in KEYS.items():
+        assert words.keys() <= parts[name]["properties"].keys(), name
+        assert all(text[0].isupper() and text.endswith(".") for text in words.values()), name

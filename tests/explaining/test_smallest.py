@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from beliefd.kernel.policy import Policy
-from beliefd.kernel.substrate.explaining import Question
 from beliefd.kernel.substrate.paths import ABSENT
 from beliefd.kernel.substrate.proposals import Patch
+from beliefd.kernel.substrate.question import Question
 from beliefd.kernel.values import Role
 from beliefd.policy.explaining.answering import explained
 from beliefd.policy.explaining.changing import Target, changed

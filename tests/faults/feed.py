@@ -20,6 +20,8 @@ class Feed:
         self.silences = 0
         """How often the server had nothing to say for so long that it said just that."""
         self.ended = False
+        self.retry: int | None = None
+        """After so many milliseconds it wants its listener to come back, to whom it says when it ends."""
 
     async def read(self, http: httpx.AsyncClient, session_id: str, after: int) -> None:
         headers = {"Last-Event-ID": str(after)}
@@ -32,6 +34,8 @@ class Feed:
                         self.ids.append(int(line.removeprefix("id: ")))
                     elif line.startswith("data: "):
                         self.events.append(json.loads(line.removeprefix("data: ")))
+                    elif line.startswith("retry: "):
+                        self.retry = int(line.removeprefix("retry: "))
                     elif line == ": still here":
                         self.silences += 1
         finally:

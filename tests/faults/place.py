@@ -9,7 +9,8 @@ from typing import Any, Final
 
 import asyncpg
 
-import beliefd
+from beliefd.embedded import Embedded
+from beliefd.steward.directory import LOCAL_OPERATOR
 from tests.support.server import ServerProcess, server_process
 
 HALF_WRITTEN: Final = {
@@ -48,9 +49,9 @@ class Place:
         return self.data / "beliefd.db"
 
     @contextmanager
-    def server(self) -> Iterator[ServerProcess]:
+    def server(self, *, quick: bool = False) -> Iterator[ServerProcess]:
         """A server process; whatever is done to it, it must not stumble over a defect of its own."""
-        with server_process(self.data, self.store) as server:
+        with server_process(self.data, self.store, quick=quick) as server:
             yield server
             server.stop()
             assert "Traceback" not in server.output, server.output
@@ -70,7 +71,7 @@ class Place:
         for what, statement in HALF_WRITTEN.items():
             assert self.rows(statement) == [], what
         checked = 0
-        with beliefd.open(self.store or self.file) as ledgers:
+        with Embedded(self.store or self.file, LOCAL_OPERATOR) as ledgers:  # who may read the server's own
             for (session_id,) in self.rows("SELECT session_id FROM sessions"):
                 verified = ledgers.verify(session_id)
                 assert verified.ok, verified.first_bad

@@ -9,7 +9,17 @@ import asyncpg
 import pytest
 
 from tests.faults.feed import following
-from tests.faults.load import Failure, Log, audit, client, declare, requests, send, write_until_cut_off
+from tests.faults.load import (
+    Failure,
+    Log,
+    audit,
+    client,
+    declare,
+    requests,
+    send,
+    until,
+    write_until_cut_off,
+)
 from tests.faults.place import Place
 from tests.support.server import ServerProcess
 
@@ -50,6 +60,40 @@ def test_a_server_told_to_stop_keeps_what_it_acknowledged_and_ends_well_with_fee
     with place.server() as server:
         asyncio.run(compare(server, session_id))
     place.check_whole()
+
+
+def test_a_server_told_to_stop_finishes_what_runs_and_sends_all_else_elsewhere(
+    tmp_path: Path, postgres_url: str
+) -> None:
+    server = ServerProcess(tmp_path, postgres_url, options=("--drain-seconds", str(STOP_SECONDS)))
+
+    async def story() -> None:
+        async with client(server.url) as http:
+            session_id = await declare(http, {})
+            async with following(http, session_id) as feed:
+                await feed.reach(1)
+                async with locked(postgres_url):
+                    running = asyncio.create_task(send(http, next(requests("writer", [session_id], SEED))))
+                    await blocked(postgres_url)
+                    stopping = asyncio.create_task(asyncio.to_thread(server.stop, STOP_SECONDS))
+                    await until(lambda: feed.ended)
+                    assert feed.retry is not None, "nobody told its listener to come back"
+                    for path in (f"/v1/sessions/{session_id}", "/readyz", "/"):
+                        refused = await http.get(path)
+                        assert (refused.status_code, refused.headers["retry-after"]) == (503, "1")
+                        assert refused.headers["connection"] == "close"
+                        assert refused.json()["error"]["code"] == "TOO_BUSY"
+                    todo = next(requests("late", [session_id], SEED))
+                    with pytest.raises(Failure, match="503 TOO_BUSY: the server is stopping; nothing"):
+                        await send(http, todo)
+                    assert (await http.get("/healthz")).status_code == 200
+                assert (await running).seq == 2
+                assert await stopping == 0
+
+    asyncio.run(story())
+    assert "Traceback" not in server.output, server.output
+    server.forget()
+    Place(tmp_path, postgres_url).check_whole()
 
 
 def test_a_store_that_hangs_does_not_keep_the_server_from_ending(tmp_path: Path, postgres_url: str) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from beliefd.conformance.stories import STEP_MEMBERS, Step, answered, load_all, run
 from beliefd.protocol.experiments import ExperimentRows
 from beliefd.protocol.intents import IntentRows
 from beliefd.protocol.observations import ObservationRows
@@ -15,7 +16,6 @@ from beliefd.protocol.speculation import SpeculationRows
 from tests.cli.runner import beliefd
 from tests.conformance.command_line import COMMANDS, SAYINGS
 from tests.conformance.surfaces import Http, Library, Server
-from tests.conformance.vectors import STEP_MEMBERS, Step, answered, load_all, run
 
 STORIES = load_all("firewall")
 DECISIONS = {"APPROVED": "approve", "REJECTED": "reject", "DEFERRED": "defer"}
@@ -35,6 +35,9 @@ BY_WORDS = {
     "list_intents": ("intent list",),
     "show_intent": ("intent show", "intent_id"),
 }
+
+BEYOND_WORDS = {"guards": "it builds the body itself", "hints": "it has no words for members out of place"}
+"""Stories that the command line has no words for, and why."""
 
 
 class CommandLine:
@@ -103,7 +106,7 @@ def test_the_server_conforms(name: str, server: Server) -> None:
     run(STORIES[name], {"a": Http(server)})
 
 
-@pytest.mark.parametrize("name", STORIES)
+@pytest.mark.parametrize("name", sorted(STORIES.keys() - BEYOND_WORDS.keys()))
 def test_the_command_line_conforms(name: str, server: Server, tmp_path: Path) -> None:
     run(STORIES[name], {"a": CommandLine(server, tmp_path)})
 
@@ -111,7 +114,7 @@ def test_the_command_line_conforms(name: str, server: Server, tmp_path: Path) ->
 def test_stories_say_what_they_are_and_cover_every_operation_of_the_lanes() -> None:
     told = set()
     for name, story in STORIES.items():
-        assert story.keys() == {"name", "about", "given", "steps"}
+        assert story.keys() - {"clauses"} == {"name", "about", "given", "steps"}
         assert story["name"] == name
         for step in story["steps"]:
             assert {"op", "args", "status", "expect"} <= step.keys() <= STEP_MEMBERS

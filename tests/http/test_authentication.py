@@ -162,6 +162,31 @@ def test_a_name_that_is_not_loopback_is_refused_without_tokens(host: str, server
             assert error_of(answer, 403, Code.FORBIDDEN)["details"]["path"] == "Host"
 
 
+@pytest.mark.parametrize(
+    ("method", "path"),
+    [
+        ("GET", "/metrics"),
+        ("GET", "/healthz"),
+        ("GET", "/openapi.json"),
+        ("GET", "/sign-in"),
+        ("GET", "/sign-in?key=x"),
+        ("GET", "/static/console.js"),
+        ("GET", "/inbox"),
+        ("POST", "/inbox/x"),
+        ("GET", "/no/such/page"),
+    ],
+)
+def test_no_page_is_answered_to_another_name_without_tokens(
+    method: str, path: str, server: ServerProcess, guarded: tuple[ServerProcess, Tokens]
+) -> None:
+    own = {"Origin": "http://evil.example", "Sec-Fetch-Site": "same-origin"}
+    with client(server, Host="evil.example") as http:
+        answer = http.request(method, path, headers=own)
+        assert error_of(answer, 403, Code.FORBIDDEN)["details"]["path"] == "Host"
+    with client(guarded[0], Host="beliefd.example") as http:
+        assert b"loopback" not in http.request(method, path).content
+
+
 @pytest.mark.parametrize("host", ["localhost", "LOCALHOST:1", "127.0.0.1", "[::1]:8642"])
 def test_loopback_names_are_welcome_without_tokens(host: str, server: ServerProcess) -> None:
     with client(server, Host=host) as http:

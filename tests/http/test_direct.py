@@ -9,6 +9,7 @@ import pytest
 
 from beliefd.http import direct
 from beliefd.http.direct import Verbs
+from beliefd.http.draining import Draining
 from beliefd.http.routing import Routes
 from beliefd.protocol.claims import BUNDLE
 from beliefd.protocol.operations import OPERATIONS
@@ -156,7 +157,7 @@ def test_only_a_permit_is_asked_for_without_the_application(monkeypatch: pytest.
     """A proposal whose tools the server runs may take long: the application looks after what is under way."""
     surface = Mock()
     begun: list[str] = []
-    surface.routes = Routes(OPERATIONS)
+    surface.routes, surface.draining = Routes(OPERATIONS), Draining()
     surface.runtime.background.start = begun.append
     monkeypatch.setattr(direct, "known_caller", lambda *_: Caller(LOCAL_AGENT, EVERYTHING))
     monkeypatch.setattr(Verbs, "_carried_out", lambda *_: "carried out")

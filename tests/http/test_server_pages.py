@@ -92,10 +92,15 @@ def test_metrics_are_prometheus_text_and_count(http: httpx.Client, session_id: s
     assert grown("beliefd_events_total", verb="ELIMINATE", kind="eliminated") == 1
     assert grown("beliefd_events_total", verb="ELIMINATE", kind="refused") == 1
     assert types["beliefd_http_request_seconds"] == "histogram"
-    buckets = [value for (name, _), value in after.items() if name == "beliefd_http_request_seconds_bucket"]
+    verb = ("operation", "eliminate")
+    buckets = [
+        value
+        for (name, labels), value in after.items()
+        if name == "beliefd_http_request_seconds_bucket" and verb in labels
+    ]
     assert buckets == sorted(buckets)
-    assert buckets[-1] == after["beliefd_http_request_seconds_count", ()]
-    assert math.isfinite(after["beliefd_http_request_seconds_sum", ()])
+    assert buckets[-1] == after["beliefd_http_request_seconds_count", (verb,)]
+    assert math.isfinite(after["beliefd_http_request_seconds_sum", (verb,)])
 
 
 def test_no_label_carries_what_a_caller_wrote(http: httpx.Client, session_id: str) -> None:

@@ -211,33 +211,36 @@ def test_one_who_listens_too_often_is_told_when_to_come_back(monkeypatch: pytest
     place.close()
 
 
+@pytest.fixture
+def alone(tmp_path: Path) -> Iterator[tuple[ServerProcess, httpx.Client]]:
+    """A server that nobody else has listened to: its memory and its places are those of one test."""
+    with server_process(tmp_path) as server, httpx.Client(base_url=server.url, timeout=60) as client:
+        yield server, client
+
+
 def test_sixty_listeners_that_never_read_hold_little_of_a_long_ledger(
-    server: ServerProcess, http: httpx.Client
+    alone: tuple[ServerProcess, httpx.Client],
 ) -> None:
+    server, http = alone
     session_id = declare(http)
     big = {**ELIMINATE, "eliminated": [], "justification": {"log": "x" * 50_000}}
     for number in range(100):
         http.post(f"/v1/sessions/{session_id}/eliminate", json={**big, "observation_id": f"o{number}"})
     before = memory_of(server)
-    listening = [Connection(server.port) for _ in range(60)]
-    for one in listening:
-        one.request("GET", f"/v1/sessions/{session_id}/events")
-        assert one.line() == b"HTTP/1.1 200 OK\r\n"
+    listening = [listener(server, session_id) for _ in range(60)]
     time.sleep(1)  # as long as it takes to fill what will take it
     assert memory_of(server) - before < 24 * 1024 * 1024  # a twelfth of the ledgers that they asked for
     for one in listening:
         one.close()
 
 
-def test_long_entries_are_there_for_two_listeners_at_once(server: ServerProcess, http: httpx.Client) -> None:
+def test_long_entries_are_there_for_two_listeners_at_once(alone: tuple[ServerProcess, httpx.Client]) -> None:
+    server, http = alone
     session_id = declare(http)
     long = {**ELIMINATE, "eliminated": [], "justification": {"log": "x" * 6_000_000}}
     http.post(f"/v1/sessions/{session_id}/eliminate", json=long).raise_for_status()
     before = memory_of(server)
-    listening = [Connection(server.port) for _ in range(40)]
-    for one in listening:
-        one.request("GET", f"/v1/sessions/{session_id}/events")
-        assert one.line() == b"HTTP/1.1 200 OK\r\n"
+    listening = [listener(server, session_id) for _ in range(40)]
     time.sleep(2)  # as long as it takes to fill what will take it
     assert memory_of(server) - before < 80 * 1024 * 1024  # a third of one entry each
     for one in listening:
@@ -266,6 +269,14 @@ async def test_who_waits_for_room_is_told_that_it_lives(monkeypatch: pytest.Monk
     for one in listening:
         await one.aclose()
     await runtime.close()
+
+
+def listener(server: ServerProcess, session_id: str) -> Connection:
+    """One more who follows a session."""
+    one = Connection(server.port)
+    one.request("GET", f"/v1/sessions/{session_id}/events")
+    assert (line := one.line()) == b"HTTP/1.1 200 OK\r\n", (line, one.rest())
+    return one
 
 
 def memory_of(process: ServerProcess) -> int:
@@ -364,6 +375,30 @@ def test_a_probe_that_hangs_is_a_failure_and_is_asked_again(monkeypatch: pytest.
             await readiness.check()
         hangs = False
         await readiness.check()
+
+    asyncio.run(story())
+
+
+def test_nobody_waits_until_a_probe_that_hangs_has_been_called_off(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A database that does not answer does not hear either that nobody waits any more."""
+    monkeypatch.setattr("beliefd.http.readiness.PROBE_SECONDS", 0.05)
+
+    async def story() -> None:
+        heard, ended = asyncio.Event(), asyncio.Event()
+
+        async def probe() -> None:
+            try:
+                await asyncio.Event().wait()
+            except asyncio.CancelledError:
+                await heard.wait()
+                ended.set()
+                raise
+
+        with pytest.raises(StorageUnavailable):
+            await Readiness(probe).check()
+        assert not ended.is_set()
+        heard.set()
+        await ended.wait()
 
     asyncio.run(story())
 

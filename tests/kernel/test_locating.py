@@ -164,7 +164,7 @@ def test_the_tag_that_is_given_says_which_fields_are_known() -> None:
     with pytest.raises(BeliefdError) as raised:
         convert(body, BY_NAME["propose"].body)
     assert raised.value.details == {"path": "$.candidates[0].tool"}
-    assert raised.value.message == "unknown field `tool`; known: `kind`, `patch`, `delta_vector`"
+    assert raised.value.message == "unknown field `tool`; known: `kind`, `patch`, `delta_vector`, `rationale`"
 
 
 def test_a_tier_that_is_none_is_told_the_tiers_and_no_regular_expression() -> None:

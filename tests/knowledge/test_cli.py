@@ -86,9 +86,9 @@ def test_a_changed_row_is_named_and_mended(data: str) -> None:
     named = {"projection": "graph", "session_id": "a", "row": ["run", run[0]], "problem": "changed"}
     assert told == {"ok": False, "sessions": 3, "broken": {}, "differences": [named], "tokens": []}
     other = beliefd("projection", "rebuild", "--session", "b", "--data", data)
-    assert other.stdout == "1 ledgers folded, replaced: the inbox of 0, the graph of 0\n"
+    assert other.stdout == "1 ledgers folded, replaced: the inbox of 0, the graph of 0, the erased of 0\n"
     first = beliefd("projection", "rebuild", "--data", data)
-    assert first.stdout == "3 ledgers folded, replaced: the inbox of 0, the graph of 1\n"
+    assert first.stdout == "3 ledgers folded, replaced: the inbox of 0, the graph of 1, the erased of 0\n"
     second = beliefd("projection", "rebuild", "graph", "--data", data, "--json")
     assert json.loads(second.stdout) == {"sessions": 3, "broken": {}, "changed": {"graph": 0}}
     assert "all rows are as they say" in beliefd("projection", "check", "--data", data).stdout
@@ -145,6 +145,7 @@ def test_the_projections_are_listed() -> None:
     assert [line.split()[0] for line in beliefd("projection", "list").stdout.splitlines()] == [
         "inbox",
         "graph",
+        "erased",
     ]
     listed = json.loads(beliefd("projection", "list", "--json").stdout)["projections"]
-    assert [one["name"] for one in listed] == ["inbox", "graph"]
+    assert [one["name"] for one in listed] == ["inbox", "graph", "erased"]

@@ -40,8 +40,10 @@ def test_every_operation_that_makes_a_command_takes_notes() -> None:
     """
     without = {row.name for row in OPERATIONS if row.writes and not row.notes}
     assert without == {
+        "add_cosignatures",
         "adopt_policy",
         "append_calibration",
+        "archive_session",
         "batch",
         "cancel_experiment",
         "create_space",
@@ -49,8 +51,10 @@ def test_every_operation_that_makes_a_command_takes_notes() -> None:
         "hook_event",
         "import_ledger",
         "revoke_token",
+        "sign_checkpoint",
         "store_calibration",
         "store_content",
+        "unarchive_session",
     }
 
 

@@ -186,4 +186,4 @@ def test_the_command_writes_it_and_writes_over_nothing(place: Place) -> None:
     assert again.exit_code == 2
     assert "is there already" in again.output
     missing = CliRunner().invoke(main, ["mcp", "policy-init", "--", "/no/such/command"])
-    assert "there is no command" in missing.output
+    assert "there is no such command" in missing.output

@@ -16,10 +16,10 @@ from beliefd.protocol.wire import convert
 CLI = Path(__file__).parents[2] / "src" / "beliefd" / "cli"
 WITHOUT_COMMAND = {
     "batch": "a shell that has many verbs to say runs many commands",
-    "follow_inbox": "`inbox watch` begins with what waits already, and a feed tells only what changes",
     "give_grant": "consent in advance is given by the program that would otherwise ask",
     "list_grants": "see `give_grant`",
     "revoke_grant": "see `give_grant`",
+    "search_audit": "`audit who` reads whole ledgers, of stores and of exported files alike",
     "hook_event": "`beliefd hook CLIENT` says it, and imports nothing of the command line",
     "show_join": "a gateway asks for it, by a key that a hook has told it",
     "prove_policy": "`beliefd policy prove` works on files, without a server",

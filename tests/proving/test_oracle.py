@@ -4,14 +4,16 @@ from typing import Any
 
 import cedarpy
 import msgspec
+import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 from msgspec import UNSET
 
 from beliefd.kernel.policy import Policy
 from beliefd.kernel.substrate.constraints import Action
-from beliefd.kernel.substrate.explaining import Explanation, Question, situated
+from beliefd.kernel.substrate.explaining import Explanation, situated
 from beliefd.kernel.substrate.guarantees import Guarantee
+from beliefd.kernel.substrate.question import Question
 from beliefd.kernel.values import Role, Tier
 from beliefd.ledger.chain import policy_hash
 from beliefd.policy.proving.cedar import Beyond, entities, exported, request
@@ -160,6 +162,22 @@ def test_cedar_allows_what_we_allow(policy: Policy, call: Question, state: dict[
     if answer.allowed:
         asked_of_all = Guarantee(role=plain.role, tool=plain.tool_id, never="without_person")
         assert Prover(policy).answer(asked_of_all).answer != "proved"
+
+
+def test_what_can_be_read_in_two_ways_is_not_asked_of_cedar() -> None:
+    twofold = {"op": "exists", "args": ["fact.a.b"]}
+    policy = Policy(
+        constraints={
+            "constraint.a": {"v": 1, "effect": "allow", "subject": None, "when": twofold},
+            "constraint.b": {"v": 1, "effect": "deny", "subject": {"tool_id": "t.two"}, "when": twofold},
+        }
+    )
+    call, state = Question(tool_id="t.one"), {"fact.a": {"v": 1, "b": 1}, "fact.a.b": {"v": 1}}
+    assert said(policy, call, state).reason_code == "AMBIGUOUS_STATE"
+    action = situated(policy, policy_hash(policy), state, call).action
+    with pytest.raises(Beyond, match="can be read in two ways"):
+        request(policy, state, action, ("PRIVILEGE", "READ_ONLY"))
+    assert request(policy, {"fact.a.b": {"v": 1}}, action, ("PRIVILEGE", "READ_ONLY"))
 
 
 def test_the_fragment_is_not_empty() -> None:

@@ -8,8 +8,8 @@ import msgspec
 import pytest
 
 from beliefd.kernel.policy import Policy
-from beliefd.kernel.substrate.explaining import Question
 from beliefd.kernel.substrate.guarantees import Guarantee
+from beliefd.kernel.substrate.question import Question
 from beliefd.policy.proving import process
 from beliefd.policy.proving.prover import Prover
 from beliefd.policy.proving.witnesses import Judge
@@ -68,6 +68,14 @@ def test_what_asks_about_everything_is_proved() -> None:
 def test_tiers_that_people_decide_about_are_known(tier: str, more: dict[str, Any], expected: str) -> None:
     found = policy({"a": on("pay", "allow")}, tools={"pay": {"tier": tier}}, **more)
     assert answer(ALONE, found).answer == expected
+
+
+def test_nobody_calls_a_tool_above_their_own_tier() -> None:
+    found = policy({"a": on("pay", "allow")}, tools={"pay": {"tier": "MODIFY"}})
+    low, high = (
+        Guarantee(tool="pay", agent_tier=tier, never="at_all") for tier in ("WRITE_LIMITED", "MODIFY")
+    )
+    assert (answer(low, found).answer, answer(high, found).answer) == ("proved", "counterexample")
 
 
 def test_schemas_of_tools_bound_what_can_be_called() -> None:
@@ -131,6 +139,81 @@ def test_values_that_no_state_has_together_are_no_counterexample() -> None:
         }
     )
     assert answer(ALONE, found).answer == "proved"
+
+
+def both(*conditions: tuple[Any, ...]) -> dict[str, Any]:
+    return {"op": "all", "args": [{"op": name, "args": list(args)} for name, *args in conditions]}
+
+
+@pytest.mark.parametrize(
+    ("wanted", "expected"),
+    [
+        (both(("count", "fact.a", "lt", 1), ("exists", "fact.a")), "proved"),
+        (both(("count", "fact.a", "eq", 1), ("exists", "fact.a.b")), "counterexample"),
+        (both(("count", "fact.a", "eq", 1), ("eq", "fact.a.b", 1)), "proved"),
+        (both(("count", "fact.a", "eq", 2), ("eq", "fact.a.b", 1), ("eq", "fact.a.c", 1)), "proved"),
+        (both(("count", "fact.a", "eq", 3), ("eq", "fact.a.b", 1), ("eq", "fact.a.c", 1)), "counterexample"),
+        (both(("count", "fact.a", "eq", 4), ("eq", "fact.a.b", 1), ("exists", "fact.a.c")), "counterexample"),
+        (both(("eq", "fact.a", {"v": 1}), ("exists", "fact.a.b")), "counterexample"),
+        (both(("eq", "fact.a", {"v": 1, "b": 2}), ("eq", "fact.a.b", 1)), "proved"),
+        (both(("eq", "fact.a", {"v": 1, "b": 2}), ("exists", "fact.a.b")), "counterexample"),
+        (
+            both(("not", {"op": "eq", "args": ["fact.a", {"v": 1, "b": 2}]}), ("eq", "fact.a.b", 2)),
+            "counterexample",
+        ),
+        (
+            both(("not", {"op": "eq", "args": ["fact.a", {"v": 1}]}), ("count", "fact.a", "eq", 1)),
+            "counterexample",
+        ),
+    ],
+)
+def test_fields_below_a_key_are_counted_with_its_version(wanted: dict[str, Any], expected: str) -> None:
+    found = policy({"a": on("pay", "allow"), "b": on("pay", "deny", "not", wanted)})
+    proof = answer(ALONE, found)
+    assert (proof.answer, proof.why) == (expected, "")
+    assert expected == "proved" or verdict(proof, found) == "allow"
+
+
+@pytest.mark.parametrize("path", ["call.args.a.b", "call.args.a.b.c"])
+@pytest.mark.parametrize("effect", ["deny", "ask"])
+def test_a_constraint_denies_what_can_be_read_in_two_ways_though_its_condition_never_holds(
+    path: str, effect: str
+) -> None:
+    never = both(("eq", path, 1), ("eq", path, 2))["args"]
+    guarded = policy({"a": on("pay", "allow"), "b": on("pay", effect, "all", *never)})
+    bare = policy({"a": on("pay", "allow")})
+    proof = answer(UPDATE, bare, guarded)
+    assert proof.answer == "counterexample"
+    assert (verdict(proof, bare), verdict(proof, guarded)) == ("allow", "deny")
+    assert "AMBIGUOUS" in (proof.call.verdicts["old"] if proof.call else "")
+    assert answer(UPDATE, guarded, bare).answer == "proved"
+    assert answer(UPDATE, guarded, guarded).answer == "proved"
+    for asked in (Guarantee(constraint="constraint.b", never="fire"), Guarantee(tool="pay", never="at_all")):
+        assert answer(asked, guarded).answer == "counterexample"
+
+
+def test_states_are_taken_to_be_read_in_one_way() -> None:
+    """The kernel refuses changes that make a path ambiguous which is read."""
+    never = both(("eq", "fact.a.b", 1), ("eq", "fact.a.b", 2))["args"]
+    guarded = policy({"a": on("pay", "allow"), "b": on("pay", "deny", "all", *never)})
+    assert answer(UPDATE, policy({"a": on("pay", "allow")}), guarded).answer == "proved"
+
+
+def test_a_constraint_that_denies_for_two_reasons_is_one() -> None:
+    never = both(("eq", "call.args.a.b", 1), ("eq", "call.args.a.b", 2))["args"]
+    old = policy({"a": on("pay", "allow"), "b": on("pay", "deny", "all", *never)})
+    new = policy({"a": on("pay", "allow"), "c": on("pay", "deny", "exists", "call.args.a.b")})
+    assert answer(UPDATE, new, old).answer == "proved"
+
+
+def test_what_can_be_read_in_two_ways_never_waits_for_a_person() -> None:
+    """Nobody is asked about it: under the one it is denied, under the other it is let through or waits."""
+    asks = policy({"a": on("pay", "allow"), "b": on("pay", "ask", "exists", "call.args.a.b")})
+    always = policy({"a": on("pay", "allow"), "b": on("pay", "ask")})
+    proof = answer(UPDATE, always, asks)
+    assert proof.answer == "counterexample"
+    assert (verdict(proof, always), verdict(proof, asks)) == ("defer", "deny")
+    assert answer(Guarantee(update="permits_nothing_new"), always, asks).answer == "proved"
 
 
 def test_patterns_are_not_worked_out_but_tried() -> None:

@@ -60,6 +60,8 @@ def test_verbs_are_the_operations_that_are_one_command_and_answer_with_the_state
         "request_exit",
         "declare_conclusion",
         "request_termination",
+        "seal_session",
+        "unseal_session",
     ]
     assert LINE_VERBS == (
         "ELIMINATE",
@@ -67,6 +69,8 @@ def test_verbs_are_the_operations_that_are_one_command_and_answer_with_the_state
         "REQUEST_EXIT",
         "DECLARE_CONCLUSION",
         "REQUEST_TERMINATION",
+        "SEAL_SESSION",
+        "UNSEAL_SESSION",
         "SUBMIT_CLAIMS",
         "PROPOSE",
     )

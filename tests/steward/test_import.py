@@ -42,7 +42,7 @@ async def import_ledger(steward: Steward, lines: list[bytes]) -> None:
 
 def transfers(steward: Steward) -> TransferHandlers:
     system = SystemLedger(steward.store, steward.positions, steward.submit)
-    return TransferHandlers(steward.store, steward.positions, steward.submit, system)
+    return TransferHandlers(steward.store, steward.positions, steward.submit, system, steward.in_force)
 
 
 async def test_an_imported_ledger_is_stored_as_it_came(place: Place) -> None:

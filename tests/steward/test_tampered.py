@@ -356,4 +356,5 @@ def test_handlers_facts_and_effects_are_given_the_store_that_checks() -> None:
         for call in ast.walk(wired)
         if isinstance(call, ast.Call) and any(ast.unparse(one) == "store" for one in call.args)
     }
-    assert given == {"Positions", "PolicyInForce", "Steward", "bootstrap"}
+    # Buckets count requests, and read no ledger.
+    assert given == {"Buckets", "Positions", "PolicyInForce", "Steward", "bootstrap"}

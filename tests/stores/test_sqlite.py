@@ -165,9 +165,9 @@ async def test_writes_beside_the_ledger_share_one_connection_and_leave_no_lock(
 ) -> None:
     opened: list[Path] = []
 
-    def counted(path: Path) -> sqlite3.Connection:
+    def counted(path: Path, only: str | None) -> sqlite3.Connection:
         opened.append(path)
-        return connect(path)
+        return connect(path, only)
 
     store = await SqliteStore.open(tmp_path / "ledger.db")
     monkeypatch.setattr(database, "connect", counted)

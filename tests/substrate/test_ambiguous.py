@@ -108,6 +108,10 @@ def test_a_state_that_was_ambiguous_before_the_rule_stops_calls_and_can_be_mende
         with house.restarted(ruled(large=LARGE)) as later:
             look = tool_call("note.read", later.token(session))
             assert "AMBIGUOUS_STATE" in codes(one(later.agent.propose(session, [look])))
+            # What was ambiguous before may be written on the way to where it is not.
+            closer = {"set": {"fact.order": {"v": 1, "size": "large", "seen": True}}}
+            written = one(later.encoder.propose(session, [{"kind": "delta", "patch": closer}]))
+            assert written.verdict == "allow"
             assert one(later.encoder.propose(session, [remove("fact.order.size")])).verdict == "allow"
             assert codes(one(later.agent.propose(session, [look]))) == ["DENIED"]
             later.check(session)

@@ -35,7 +35,8 @@ def test_a_change_of_state_can_be_asked_for_too(build: Build, named: str) -> Non
     house = build(policy=rules(all=ALLOW_ALL, **{named: CAREFUL if named == "careful" else BIG}))
     session = house.session()
     before = house.state(session).substrate.state_snapshot_id
-    answer = one(house.agent.propose(session, [delta(goal__size="big")]))
+    told = {**delta(goal__size="big"), "rationale": "everything else is big, too"}
+    answer = one(house.agent.propose(session, [told]))
     assert (answer.verdict, answer.on_fail) == ("defer", "ask")
     assert answer.approval_id is not None
     assert house.state(session).substrate.state_snapshot_id == before
@@ -43,6 +44,9 @@ def test_a_change_of_state_can_be_asked_for_too(build: Build, named: str) -> Non
     assert isinstance(card.subject, DeltaSubject)
     assert card.subject.candidate is not None
     assert card.subject.candidate.patch.set == {"goal.size": {"v": 1, "value": "big"}}
+    assert card.subject.candidate.rationale == "everything else is big, too"
+    assert card.call is not None
+    assert [one.constraint for one in card.call.reasons] == [f"constraint.{named}"]
     decided = house.ann.approve(card)
     result = confirmed(decided)
     assert (result.verdict, result.status, result.result) == ("allow", None, None)

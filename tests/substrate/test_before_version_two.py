@@ -55,3 +55,12 @@ def test_by_the_rules_of_today_it_would_have_been_decided_otherwise(
     earlier = {name: value for name, value in policies.EARLIER["arbitration"].items() if name != member}
     monkeypatch.setitem(policies.EARLIER, "arbitration", earlier)
     assert not checked(LEDGER).ok
+
+
+def test_by_which_rules_it_was_decided_is_said_by_these_members_and_comes_from_before_where_it_is_not() -> (
+    None
+):
+    assert ArbitrationPolicy.__struct_fields__ == (
+        *("constraints", "reasons", "scheduling", "meaning", "patterns", "failures"),
+    )
+    assert policies.EARLIER["arbitration"].keys() == {*ArbitrationPolicy.__struct_fields__}

@@ -288,7 +288,7 @@ def test_a_running_server_keeps_the_old_policy_and_says_who_brought_which(tmp_pa
         third = server.stderr.readline()
         after = httpx.get(f"{url}/v1/policy", verify=False).json()
     for line, shown in ((first, before), (third, after)):
-        assert f"policy {shown['policy_hash']} (file from `{path}`), adopted by operator://local" in line
+        assert f"policy {shown['policy_hash']} (file from `{path}`), given by operator://local" in line
     assert "old one stays" in second
     assert "line 6" in second
     assert after["policy"]["security"]["rate_limit"] == 8

@@ -160,7 +160,7 @@ def test_no_verdict_rests_on_a_vector(
         candidates = [
             DeltaCandidate(
                 patch=Patch(set=sets, remove=removes),
-                **({} if values is None else {"delta_vector": vector(values)}),
+                delta_vector=msgspec.UNSET if values is None else vector(values),
             )
             for (sets, removes), values in zip(patches, given, strict=False)
         ]

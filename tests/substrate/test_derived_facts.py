@@ -13,8 +13,9 @@ from beliefd.kernel.policy import Policy
 from beliefd.kernel.substrate.derived import Source
 from beliefd.kernel.substrate.deriving import RuleSet
 from beliefd.kernel.substrate.events import Arbitrated
-from beliefd.kernel.substrate.explaining import Question, explain_call
+from beliefd.kernel.substrate.explaining import explain_call
 from beliefd.kernel.substrate.proposals import DeltaCandidate, Patch
+from beliefd.kernel.substrate.question import Question
 from beliefd.kernel.substrate.rule_reading import MAX_BYTES, TooLarge
 from beliefd.kernel.substrate.tools import ProposalFindings
 from beliefd.ledger.chain import policy_hash

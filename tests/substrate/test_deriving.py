@@ -230,6 +230,7 @@ def test_the_circle_is_named_whole() -> None:
         ({"rule.1": fact("fact.p", when("eq", "fact.a"))}, "takes a path and a value"),
         ({"rule.1": fact("fact.p", when("schema", "fact.a", "nobody"))}, "no schema `nobody` is known"),
         ({"rule.1": fact("fact.p", n=1), "rule.2": fact("fact.p", n=2)}, "both derive `fact.p`"),
+        (dict.fromkeys(("rule.1", "rule.2"), fact("fact.p", n={"from": "fact.a.n"})), "both derive `fact.p`"),
         ({"rule.1": fact("fact.p"), "rule.2": fact("fact.p.q")}, "would stand inside `fact.p`"),
     ],
 )
@@ -329,6 +330,17 @@ def test_together_facts_were_not_to_be_too_large_before() -> None:
     kept.change({"fact.a2": half})
 
 
+def test_a_change_that_derives_too_much_ends_where_it_is_too_much_and_not_after_all_of_it() -> None:
+    raw = {"rule.r": {"v": 1, "derive": {f"fact.p{'x' * n}": COPY_OF_A for n in range(6)}}}
+    kept = Kept(RuleSet(raw, lambda _, __: False, None, ArbitrationPolicy(meaning=1)))
+    with pytest.raises(TooLarge) as found:
+        kept.change({"fact.a": {"v": 1, "n": "x" * (MAX_BYTES // 2 - 100)}})
+    assert found.value.key == "fact.pxx"  # the third; the last is the largest
+
+
+COPY_OF_A = {"v": 1, "n": {"from": "fact.a.n"}}
+
+
 @pytest.mark.parametrize(
     ("key", "value", "is_claimed"),
     [
@@ -406,3 +418,15 @@ def test_a_change_costs_what_it_touches(monkeypatch: pytest.MonkeyPatch) -> None
         return len(asked)
 
     assert cost(5) == cost(500) == 2
+
+
+def test_what_is_put_together_was_not_to_be_nested_too_deep_before() -> None:
+    raw = {"rule.p": fact("fact.p", n=[{"from": "fact.a.n"}])}
+    kept = Kept(RuleSet(raw, lambda _, __: False, None, ArbitrationPolicy(meaning=1)))
+    kept.change({"fact.a": {"v": 1, "n": nested(rule_reading.MAX_NESTED - 2)}})
+    with pytest.raises(TooLarge):
+        kept.change({"fact.a": {"v": 1, "n": nested(rule_reading.MAX_NESTED - 1)}})
+
+
+def nested(levels: int) -> Any:
+    return [nested(levels - 1)] if levels else 0

@@ -10,7 +10,8 @@ from beliefd.kernel.policy import Policy
 from beliefd.kernel.substrate.arbitration import propose
 from beliefd.kernel.substrate.capabilities import Capability, Scope
 from beliefd.kernel.substrate.events import Arbitrated
-from beliefd.kernel.substrate.explaining import Question, explain_call
+from beliefd.kernel.substrate.explaining import explain_call
+from beliefd.kernel.substrate.question import Question
 from beliefd.kernel.substrate.symbolic_state import SymbolicState
 from beliefd.kernel.substrate.tools import CallFinding, ProposalFindings, ToolDefinition
 from beliefd.kernel.values import Principal, Role

@@ -12,6 +12,7 @@ from beliefd.kernel.errors import Code
 from beliefd.kernel.policy import Policy
 from beliefd.kernel.substrate.events import Arbitrated, OutcomeRecorded
 from beliefd.kernel.values import Principal, Role
+from beliefd.ledger.replay import Position
 from beliefd.protocol.substrate import CandidateAnswer
 from beliefd.testing.world import AGENT, OTHER_AGENT, Person, refused
 from tests.claims.support import bundle, claim, pointer
@@ -447,3 +448,24 @@ def test_a_rule_that_has_changed_since_asks_anew(house: ToolWorld) -> None:
     assert ask(house.agent, session, {**call, "join_key": "use-3"}).approval_id == again.approval_id
     assert house.agent.show_call(session, approve(house, again)).status == "scheduled"
     house.check(session)
+
+
+def test_a_permit_is_answered_without_another_look_at_the_store(
+    house: ToolWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    session = house.session()
+    token = house.token(session)
+    ask(house.agent, session, wants("Bash", token, "use-1", command="ls"))
+    positions, looks = house.steward.positions, list[str]()
+    fresh = positions.fresh
+
+    async def looking(session_id: str) -> Position | None:
+        looks.append(session_id)
+        return await fresh(session_id)
+
+    monkeypatch.setattr(positions, "fresh", looking)
+    assert ask(house.agent, session, wants("Bash", token, "use-2", command="ls")).status == "running"
+    assert session not in looks
+    # What was asked before may have ended since: that is looked up.
+    assert ask(house.agent, session, wants("Bash", token, "use-1", command="ls")).reason_code == "REPEATED"
+    assert session in looks

@@ -7,17 +7,18 @@ from typing import Any
 
 import pytest
 
+from beliefd.conformance.stories import STEP_MEMBERS, Step, answered, load_all, run
 from beliefd.protocol.operations import BY_NAME
 from tests.cli.runner import beliefd
 from tests.conformance.command_line import COMMANDS, SAYINGS
 from tests.conformance.surfaces import Http, Library, Server
-from tests.conformance.vectors import STEP_MEMBERS, Step, answered, load_all, run
 
 STORIES = load_all("arbitration")
 TOLD_BY = {
     "show_policy": "policy show",
     "show_state": "state show",
     "show_call": "call show",
+    "begin_call": "call begin",
     "list_capabilities": "capability list",
     "revoke_capability": "capability revoke",
     "list_memory": "memory list",
@@ -56,6 +57,9 @@ class CommandLine:
                 return "state propose", words, _proposing(args)
             case "issue_capability":
                 return "capability issue", [args["session_id"]], _issuing(args)
+            case "report_outcome":
+                words = [args["session_id"], args["call_id"], args["status"]]
+                return "call report", words, ["--result", args["result"]]
             case "decide_approval":
                 options = ["--hash", args["content_hash"], "--reason", args["reason"]]
                 return "inbox approve", [args["approval_id"]], options
@@ -114,7 +118,7 @@ def test_the_command_line_conforms(name: str, server: Server, tmp_path: Path) ->
 
 def test_stories_say_what_they_are() -> None:
     for name, story in STORIES.items():
-        assert story.keys() == {"name", "about", "given", "steps"}
+        assert story.keys() - {"clauses"} == {"name", "about", "given", "steps"}
         assert story["name"] == name
         for step in story["steps"]:
             assert {"op", "args", "status", "expect"} <= step.keys() <= STEP_MEMBERS

@@ -13,7 +13,8 @@ from beliefd.kernel.substrate.constraint_index import ConstraintIndex
 from beliefd.kernel.substrate.constraints import Action, judge
 from beliefd.kernel.substrate.derived import Source
 from beliefd.kernel.substrate.deriving import RuleSet, too_large
-from beliefd.kernel.substrate.explaining import Question, explain_call
+from beliefd.kernel.substrate.explaining import explain_call
+from beliefd.kernel.substrate.question import Question
 from beliefd.kernel.substrate.rule_reading import Unjudged
 from beliefd.kernel.substrate.schemas import BadPattern, BadSchema, Pattern, Schema
 from beliefd.kernel.substrate.text_bounds import MAX_COMPILED, MAX_WORK, SIZES, TextTooLong

@@ -6,7 +6,8 @@ import pytest
 
 from beliefd.kernel.errors import Code
 from beliefd.kernel.policy import Policy
-from beliefd.kernel.substrate.explaining import Question, explain_call
+from beliefd.kernel.substrate.explaining import explain_call
+from beliefd.kernel.substrate.question import Question
 from beliefd.kernel.values import Principal, Role, Tier
 from beliefd.ledger.chain import policy_hash
 from beliefd.protocol.substrate import CandidateAnswer

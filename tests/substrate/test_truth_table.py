@@ -20,7 +20,9 @@ from beliefd.kernel.substrate.constraints import (
     read_constraint,
 )
 from beliefd.kernel.substrate.events import Arbitrated
-from beliefd.kernel.substrate.explaining import Question, explain_call
+from beliefd.kernel.substrate.explaining import explain_call
+from beliefd.kernel.substrate.paths import ABSENT, look_up
+from beliefd.kernel.substrate.question import Question
 from beliefd.kernel.substrate.rulebook import KnownSchemas, rulebook
 from beliefd.kernel.substrate.symbolic_state import SymbolicState
 from beliefd.kernel.substrate.tools import CallFinding, ProposalFindings, ToolDefinition
@@ -142,3 +144,13 @@ def test_the_command_line_says_what_the_table_says(case: Case, tmp_path: Path) -
         return
     assert {name: answer[name] for name in case.expect} == case.expect
     assert result.exit_code == EXITS[case.expect["verdict"]]
+
+
+def test_nobody_speaks_for_the_facts_of_a_call_by_a_longer_key() -> None:
+    action = Action("mail", facts={"tier": "write"})
+    written = {"fact.call.tier": {"v": 1}, "fact.call.sinks": {"v": 1}, "fact.caller": {"v": 1}}
+    known = action.known(written)
+    assert look_up(known, "fact.call.tier") == "write"
+    assert look_up(known, "fact.call.sinks") is ABSENT
+    assert look_up(known, "fact.caller") == {"v": 1}
+    assert look_up(Action("mail").known(written), "fact.call.tier") == {"v": 1}  # where policy asks for none

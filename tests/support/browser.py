@@ -1,8 +1,8 @@
 """Debian's Chromium, installed on first use where we may; elsewhere whatever is called so."""
 
-import shutil
-import subprocess
 from functools import cache
+
+from tests.support.debian import installed
 
 NAMES = ("chromium", "chromium-browser", "google-chrome")
 
@@ -10,9 +10,6 @@ NAMES = ("chromium", "chromium-browser", "google-chrome")
 @cache
 def chromium() -> str:
     """INVARIANT: without a browser the tests fail; they are not skipped."""
-    if not any(map(shutil.which, NAMES)) and shutil.which("apt-get"):
-        for command in (["apt-get", "update", "-qq"], ["apt-get", "install", "-qq", "-y", "chromium"]):
-            subprocess.run(command, check=True, capture_output=True)
-    found = next(filter(None, map(shutil.which, NAMES)), None)
+    found = installed("chromium", *NAMES)
     assert found is not None, f"install one of {', '.join(NAMES)}"
     return found

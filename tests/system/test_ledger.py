@@ -130,7 +130,7 @@ async def test_a_row_that_was_changed_is_not_honoured(change: dict[str, str], pr
     assert await differences(store) == [TokenDifference(row.token_id, problem)]
 
 
-async def test_a_token_that_was_brought_back_stays_revoked() -> None:
+async def test_a_token_that_was_unarchived_stays_revoked() -> None:
     store = MemoryStore()
     secret = await create_token(store, "ann", Role.AGENT)
     (row,) = await store.tokens()

@@ -31,7 +31,7 @@ from beliefd.stores.base import (
 from beliefd.stores.citations import Uncited
 from beliefd.stores.memory import MemoryStore
 from beliefd.testing.projection_contract import ProjectionContract
-from tests.testing import space_defects
+from tests.testing import archive_defects, space_defects
 
 
 class IgnoresTheExpectedHead(MemoryStore):
@@ -315,7 +315,7 @@ class RestsOnNothing(MemoryStore):
 
 DEFECTS = [
     kind
-    for module in (globals(), vars(space_defects))
+    for module in (globals(), vars(space_defects), vars(archive_defects))
     for kind in dict(module).values()
     if isinstance(kind, type) and MemoryStore in kind.__bases__
 ]

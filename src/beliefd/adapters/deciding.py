@@ -21,7 +21,8 @@ from msgspec import Struct
 from beliefd.adapters.answers import GatedAnswer, submit_answer
 from beliefd.adapters.reports import Report, Reports
 from beliefd.adapters.wanting import Decision, Wanted, refusal, verdict_on, waiting, wanted
-from beliefd.client.synchronous import Calls, Client
+from beliefd.client.synchronous import Calls
+from beliefd.client.synchronous_http import Client
 from beliefd.kernel.canonical import digest
 from beliefd.kernel.errors import BeliefdError, Code
 from beliefd.kernel.values import MAX_ID_LENGTH, Object
@@ -163,7 +164,8 @@ class Conversation:
             if name in self._told or not self._is_teller:
                 return
             try:
-                self.client.add_context(session_id, kind, str(text), idempotency_key=_short(f"told:{name}"))
+                once = _short(f"told:{session_id}:{name}")
+                self.client.add_context(session_id, kind, str(text), idempotency_key=once)
             except BeliefdError as error:
                 # INVARIANT: whose word does not count is on record once, not with every message.
                 if error.code is not Code.FORBIDDEN:
@@ -202,7 +204,7 @@ class Conversation:
         """A call that ended in an error may be tried again: that is another call, judged by itself."""
         for attempt in range(1, MOST_ATTEMPTS + 1):
             asked = Wanted(asked.tool_id, asked.args, asked.key, asked.rationale, attempt)
-            answer = self._proposed(asked, asked.once)
+            answer = self._proposed(asked, asked.once(self.session_id))
             if answer.approval_id is not None:
                 card = self._card(answer.approval_id)
                 if card.status in OPEN:

@@ -30,10 +30,12 @@ class Wanted(Struct, frozen=True):
     def join_key(self) -> str:
         return self.key if self.attempt == 1 else f"{self.key}#{self.attempt}"
 
-    @property
-    def once(self) -> str:
-        """The key under which it is proposed: asked again, in whatever process, it is answered again."""
-        return f"call:{digest([self.tool_id, self.args, self.join_key])}"
+    def once(self, session_id: str) -> str:
+        """The key under which it is proposed: asked again, in whatever process, it is answered again.
+
+        Programs count the calls of each conversation from one: the same call in another session is another.
+        """
+        return f"call:{digest([session_id, self.tool_id, self.args, self.join_key])}"
 
     @property
     def candidate(self) -> dict[str, Any]:

@@ -8,17 +8,23 @@ Gaps and words are bounded, so every start costs a constant and a text time in p
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Final
 
 
-@dataclass(frozen=True, slots=True, eq=False)  # a rule is itself only, which makes it cheap to look up
+@dataclass(frozen=True, eq=False)  # a rule is itself only, which makes it cheap to look up
 class Rule:
     """One way to say it. `needs`: of each set one word (in raw rules: one substring) must occur."""
 
     kind: str
     weight: float
-    pattern: re.Pattern[str]
+    source: str
     needs: tuple[frozenset[str], ...]
+
+    @cached_property
+    def pattern(self) -> re.Pattern[str]:
+        """Compiled when it is first looked for: most texts hold no word that a rule needs."""
+        return re.compile(self.source)
 
 
 def _words(text: str) -> frozenset[str]:
@@ -63,7 +69,7 @@ def _said(text: str) -> tuple[Rule, ...]:
 def _raw(text: str) -> tuple[Rule, ...]:
     """The first line of a rule is what it needs, the others are its pattern."""
     return tuple(
-        Rule(kind, weight, re.compile("".join(pattern)), (_words(needs),))
+        Rule(kind, weight, "".join(pattern), (_words(needs),))
         for kind, weight, (needs, *pattern) in _rows(text)
     )
 
@@ -80,7 +86,7 @@ def _sequence(kind: str, weight: float, parts: str) -> Rule:
         words = frozenset(map(_telling, alternatives))
         if not part.startswith("?") and part != "." and not words & _EVERYWHERE:
             needs.append(words)
-    return Rule(kind, weight, re.compile(pattern), tuple(needs))
+    return Rule(kind, weight, pattern, tuple(needs))
 
 
 _IGNORE = (

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from beliefd.cli.ledgers import counting, reading
 from beliefd.cli.output import Exit, Reply, complain, print_json, show
+from beliefd.cli.progress import progress
 from beliefd.cli.target import Target
 from beliefd.cli.views.backtesting import tallied
 from beliefd.documents import read_document
@@ -30,7 +30,7 @@ AT_ONCE = 20_000
 def backtest_sessions(target: Target, policy_file: Path, sessions: Sequence[str] | None) -> Exit:
     """The ledgers of these sessions, or of all: asked for in parts, told as one answer."""
     policy, tally = load_policy(policy_file), Tally()
-    with target.calls() as calls, counting("deciding again") as report:
+    with target.calls() as calls, progress("deciding again", None) as report:
         after: Reached | None = None
         while True:
             answer = calls.backtest_policy(policy, sessions, limit=AT_ONCE, after=after)
@@ -58,7 +58,7 @@ def backtest_file(
 def _exported(path: Path, policy: Policy, size: int) -> Backtest:
     trial, tally = Trial(policy), Tally()
     try:
-        with reading("deciding again", size) as report:
+        with progress("deciding again", size, in_bytes=True) as report:
             decide_exports(lines_of(path, report), trial, tally)
     except BadExport as error:
         raise BeliefdError(Code.INVALID_REQUEST, str(error), {"path": f"line {error.line}"}) from None
@@ -83,7 +83,7 @@ def _runs(
     path: Path, form: str, policy: Policy, state: dict[str, Any] | None, as_json: bool, size: int
 ) -> Exit:
     tallies = Tallies()
-    with reading("judging runs", size) as report:
+    with progress("judging runs", size, in_bytes=True) as report:
         for item in RunsTrial(policy, state).verdicts(steps_of(path, form, report)):
             tallies.take(item)
             if as_json and isinstance(item, CallVerdict):

@@ -45,7 +45,8 @@ async def refuse_to_open(store: "Store", settings: "ServerSettings", host: str |
             "make one with `beliefd token create --name me --role admin` on the same store",
             Exit.BAD_INPUT,
         )
-    if marker is not None and marker.read() is None and not await store.sessions(None, 1):
+    first = settings.siblings is None or settings.siblings.place.number == 1
+    if first and marker is not None and marker.read() is None and not await store.sessions(None, 1):
         click.echo(f"a new store: nothing was ever kept in `{marker.path.parent}` before", err=True)
     return seen
 

@@ -28,33 +28,32 @@ def follow(target: Target, session_id: str, last: Entry | None = None) -> Genera
         yield from calls.events(session_id, None if last is None else last["seq"])
 
 
-def printer(target: Target) -> Callable[[Entry], None]:
-    """How an entry is printed: as one line of JSON, or of the timeline."""
-    if target.as_json:
+def printer(as_json: bool, brief: bool = False) -> Callable[[Entry], None]:
+    """How an entry is printed: as one line of JSON, or of the timeline with what it is about below it."""
+    if as_json:
         return print_json
-    from beliefd.cli.views import event
+    from beliefd.cli.views import details, event
 
     shown = console()
-    return lambda entry: shown.print(event(entry), soft_wrap=True)
+
+    def show(entry: Entry) -> None:
+        for line in (event(entry), *(() if brief else details(entry))):
+            shown.print(line, soft_wrap=True)
+
+    return show
 
 
-def show_entries(target: Target, session_id: str, since: str | None) -> None:
-    show = printer(target)
-    for entry in entries(target, session_id, since):
-        show(entry)
-
-
-def follow_entries(target: Target, session_id: str, since: str | None) -> None:
+def follow_entries(target: Target, session_id: str, since: str | None, brief: bool) -> None:
     """What there is past `since`, and then all that is still to come."""
-    show = printer(target)
+    show = printer(target.as_json, brief)
     with suppress(KeyboardInterrupt):
-        last = None if since is None else _entry(target, session_id, since)
+        last = None if since is None else entry_of(target, session_id, since)
         with closing(follow(target, session_id, last)) as coming:
             for entry in coming:
                 show(entry)
 
 
-def _entry(target: Target, session_id: str, event_id: str) -> Entry:
+def entry_of(target: Target, session_id: str, event_id: str) -> Entry:
     for entry in entries(target, session_id):
         if entry["event_id"] == event_id:
             return entry
@@ -66,7 +65,7 @@ def watch_session(target: Target, session_id: str) -> None:
     with suppress(KeyboardInterrupt), closing(follow(target, session_id)) as coming:
         until_closed = _until_closed(coming)
         if target.as_json or not console().is_terminal:
-            show = printer(target)
+            show = printer(target.as_json)
             for entry in until_closed:
                 show(entry)
         else:

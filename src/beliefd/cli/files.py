@@ -37,7 +37,17 @@ def read_object(path: str, otherwise: str) -> dict[str, Any]:
 
 def read_list(path: str, name: str) -> list[Any]:
     """The list in a file: the whole of it, or the member `name` of an object."""
-    document = read_value(path)
+    return _list_in(read_value(path), name)
+
+
+def read_list_in(text: bytes, name: str) -> list[Any]:
+    """The same, of what somebody has written in an editor."""
+    from beliefd.documents import parse_document
+
+    return _list_in(parse_document(text, "what was written"), name)
+
+
+def _list_in(document: Any, name: str) -> list[Any]:
     found = document.get(name) if isinstance(document, dict) else document
     if not isinstance(found, list) or not found:
         raise invalid(f"the file needs a list of {name}, or an object with `{name}`", f"$.{name}")

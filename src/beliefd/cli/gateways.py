@@ -80,7 +80,7 @@ async def opened(
 ) -> AsyncIterator["AsyncCalls"]:
     """The server, or the store in this process, with its clock: what waits too long must end there too."""
     if not target.is_embedded:
-        from beliefd.client.asynchronous import AsyncClient
+        from beliefd.client.asynchronous_http import AsyncClient
 
         async with AsyncClient(target.url, target.token) as client:
             yield client
@@ -172,6 +172,7 @@ def serve_gateway(
     from beliefd.mcp.gateway import Gateway
     from beliefd.mcp.running import run_gateway
     from beliefd.mcp.served import ServedJudge
+    from beliefd.mcp.upstream import Gone
 
     where = listening(port, token)
 
@@ -182,7 +183,10 @@ def serve_gateway(
             tune_interpreter()
             await run_gateway(Gateway(config, judge), where)
 
-    run(work)
+    try:
+        run(work)
+    except Gone as error:  # before it served anybody: afterwards, callers are told
+        raise click.ClickException(str(error)) from None
 
 
 def serve_verbs(

@@ -3,13 +3,16 @@
 from collections.abc import Iterator, Mapping
 from importlib import import_module
 from pkgutil import iter_modules
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from beliefd import __version__
 from beliefd.cli import commands
 from beliefd.protocol.visible import visible_lines
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
 
 CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 
@@ -34,7 +37,14 @@ class CommandModules(Mapping[str, click.Command]):
 
 
 class Commands(click.Group):
-    """Complaints about a command line repeat parts of it."""
+    """Complaints about a command line repeat parts of it; completing one imports no command."""
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> "list[CompletionItem]":
+        from click.shell_completion import CompletionItem
+
+        if incomplete.startswith("-"):
+            return super().shell_complete(ctx, incomplete)
+        return [CompletionItem(name) for name in self.commands if name.startswith(incomplete)]
 
     def invoke(self, ctx: click.Context) -> Any:
         try:

@@ -34,6 +34,9 @@ def address_of(target: str) -> str:
     if "://" not in target:
         return Path(target).name
     parts = urlsplit(target)
+    hosts = parts.netloc.rpartition("@")[2]
+    if "," in hosts:  # several, of which one leads
+        return f"{hosts}{parts.path}"
     return f"{parts.hostname or ''}:{parts.port or 5432}{parts.path}"
 
 

@@ -5,7 +5,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from enum import IntEnum
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 import click
 from msgspec import Struct
@@ -34,7 +34,15 @@ class Exit(IntEnum):
 
 _EXITS = {
     Code.LEDGER_BROKEN: Exit.LEDGER_BROKEN,
+    Code.CHECKPOINT_FORGED: Exit.LEDGER_BROKEN,
+    Code.PROOF_INVALID: Exit.LEDGER_BROKEN,
+    Code.SPLIT_VIEW: Exit.LEDGER_BROKEN,
+    Code.LOG_ROLLED_BACK: Exit.LEDGER_BROKEN,
+    Code.WITNESS_MISSING: Exit.LEDGER_BROKEN,
+    Code.ARCHIVE_INVALID: Exit.LEDGER_BROKEN,
     Code.SESSION_TERMINATED: Exit.REFUSED,
+    Code.SESSION_SEALED: Exit.REFUSED,
+    Code.SESSION_ARCHIVED: Exit.REFUSED,
     Code.CONFLICT: Exit.REFUSED,
     Code.UNAUTHORIZED: Exit.REFUSED,
     Code.FORBIDDEN: Exit.REFUSED,
@@ -88,6 +96,14 @@ def exit_of(error: BeliefdError) -> Exit:
     return _EXITS.get(error.code, Exit.BAD_INPUT)
 
 
+_HINTS: Final = {
+    Code.UNAUTHORIZED: "give a token that is valid with `--token` or BELIEFD_TOKEN",
+    Code.SESSION_NOT_FOUND: "`beliefd session list` lists those there are",
+    Code.APPROVAL_NOT_FOUND: "`beliefd inbox list` lists what waits",
+}
+"""What to do next at the command line, of errors that say it in no other way."""
+
+
 @contextmanager
 def errors_exit(as_json: bool = False) -> Iterator[None]:
     """Turn an error answer into one line (or its JSON) and its exit code."""
@@ -98,7 +114,8 @@ def errors_exit(as_json: bool = False) -> Iterator[None]:
             print_json(error.body)
         else:
             path = (error.details or {}).get("path")
-            complain(f"{error.code}: {error.message}" + (f" (at `{path}`)" if path else ""))
+            at, hint = f" (at `{path}`)" if path else "", _HINTS.get(error.code)
+            complain(f"{error.code}: {error.message}{at}" + (f"; {hint}" if hint else ""))
         sys.exit(exit_of(error))
 
 

@@ -5,7 +5,6 @@ import contextlib
 import gc
 import importlib
 import ipaddress
-import logging
 import signal
 import socket
 import sys
@@ -18,22 +17,28 @@ import click
 from msgspec import UNSET, Struct
 
 from beliefd.cli.output import Exit, fail
+from beliefd.kernel.errors import invalid
 
 if TYPE_CHECKING:
     import uvicorn
     from starlette.routing import BaseRoute
 
     from beliefd.cli.marker import Marker
+    from beliefd.http.siblings import Siblings
     from beliefd.kernel.policy import Policy
     from beliefd.steward.bootstrap import Runtime
+    from beliefd.steward.effects.checkpoints import LogSettings
+    from beliefd.stores.base import Store
     from beliefd.tools.registry import Registry
 
-SHUTDOWN_SECONDS = 2
-"""How long answers under way may take to finish; live feeds are ended at once."""
+DRAIN_SECONDS = 5.0
+"""How long answers under way may take to finish, if nothing else is said; live feeds are ended at once."""
 UNSENT_BYTES = 64 * 1024
 """So much the system takes of an answer beyond what is on its way. It would take megabytes, also for callers
 that never read: measured, 790 of them held it up for 5 seconds of its time."""
 BACKLOG = 2048
+LAST_SECONDS = {"timeout_graceful_shutdown": 1}
+"""What was under way has had its time when uvicorn is asked to stop."""
 GARBAGE = 20_000
 HANDOVER_SECONDS = 0.0001
 WEBHOOK_KEY = "webhook.key"
@@ -50,14 +55,6 @@ def tune_interpreter() -> None:
     gc.freeze()
     gc.set_threshold(GARBAGE)
     sys.setswitchinterval(HANDOVER_SECONDS)
-
-
-def log_adoptions() -> None:
-    """Say on stderr which policy comes into force, and who brought it: without this, errors only are said."""
-    adoptions = logging.getLogger("beliefd.policy")
-    adoptions.setLevel(logging.INFO)
-    adoptions.propagate = False
-    adoptions.addHandler(logging.StreamHandler())
 
 
 def import_tools(name: str) -> None:
@@ -88,6 +85,21 @@ class ServerSettings(Struct, frozen=True):
     marker: "Marker | None" = None
     require_token: bool = False
     accept_store: bool = False
+    log: "LogSettings | None" = None
+    siblings: "Siblings | None" = None
+    """Other processes behind the same address."""
+    shared_store: bool = False
+    """Servers on other machines may work on it."""
+    new_secret: bool = False
+    drain_seconds: float = DRAIN_SECONDS
+    feed_store: str | None = None
+    """Where it hears of what other servers append, if the store's own address leads to a pooler."""
+
+    async def agree_on_secret(self, store: "Store") -> None:
+        from beliefd.steward.effects.webhook_secret import agree
+
+        if self.webhook is not None and (self.shared_store or self.new_secret):
+            await agree(store, self.secret_file, anew=self.new_secret)
 
     def policy(self) -> "Policy | None":
         from beliefd.policy.files import load_policy
@@ -97,24 +109,57 @@ class ServerSettings(Struct, frozen=True):
     def chores(self, runtime: "Runtime") -> list[Callable[[], Awaitable[None]]]:
         """What goes on beside answering requests, for as long as the server is up."""
         from beliefd.cli.beginning import keep_looking
+        from beliefd.cli.logs import inbox_lines
         from beliefd.http.heap import keep_returning
         from beliefd.policy.watch import watch_policy
         from beliefd.steward.effects.scrub import Scrub
-        from beliefd.steward.effects.webhook import Webhook, secret_from
+        from beliefd.steward.effects.webhook import Webhook
+        from beliefd.steward.effects.webhook_secret import secret_from
 
         steward = runtime.steward
         in_force = steward.in_force
         scrub = Scrub(steward.positions.chains, self.scrub_place)
-        chores: list[Callable[[], Awaitable[None]]] = [runtime.expiry.run, scrub.run, keep_returning]
+        chores: list[Callable[[], Awaitable[None]]] = [runtime.expiry.run, keep_returning]
+        if self.siblings is None or self.siblings.place.slot == 0:  # one of them is enough
+            chores.append(scrub.run)
+        chores += inbox_lines(runtime)
         chores.append(lambda: keep_looking(runtime, self))
         if (file := self.policy_file) is not None:
             chores.append(lambda: watch_policy(file, lambda policy: in_force.take_file(policy, file)))
         else:
             chores.append(in_force.follow)
+        chores += [runtime.sequencer.run, runtime.buckets.run]
+        if self.log is not None:
+            chores.append(runtime.checkpoints.run)
         if self.webhook is not None:
             key = secret_from(self.secret_file)
-            chores.append(Webhook(steward.store, steward.positions, self.webhook, key).run)
+            told = self.secret_file if self.shared_store else None
+            chores.append(Webhook(steward.store, steward.positions, self.webhook, key, told).run)
         return chores
+
+
+def check_feed_address(feed_store: str | None, store: str) -> None:
+    """Refuse what cannot be the address of a feed, before anything is opened."""
+    from beliefd.stores.opening import is_shared
+
+    if feed_store is None:
+        return
+    if not is_shared(feed_store):
+        raise invalid("an address of PostgreSQL begins with postgresql://", "--feed-store")
+    if not is_shared(store):
+        raise invalid("only a PostgreSQL store has a feed elsewhere; give its address, too", "--store")
+
+
+def need_shared_store(store: str) -> None:
+    """Several processes need a store that tells each of them what the others append."""
+    from beliefd.stores.opening import is_shared
+
+    if not is_shared(store):
+        raise invalid(
+            f"several processes need PostgreSQL, and `{store}` is a file, which one process writes at a time;"
+            " give `--store postgresql://...`, or leave `--processes` at 1",
+            "--processes",
+        )
 
 
 def bind(host: str, port: int) -> socket.socket:
@@ -195,7 +240,7 @@ async def run_server(
     sign_in = None if settings.sign_in is None else Verifier(settings.sign_in)
     detectors = named_detectors(settings.detectors) or None  # what one lacks is said before all else
     with translating():
-        store = await open_store(target)
+        store = await open_store(target, settings.feed_store, must_hear=True)
     required = settings.require_token or not is_loopback(listener)
     try:
         seen = await refuse_to_open(store, settings, host if required and sign_in is None else None)
@@ -212,9 +257,12 @@ async def run_server(
         runner=Runner(settings.workers, settings.ray),
         judges=Judges(JudgeSettings(**settings.judges)),
         sign_in=sign_in,
+        log=settings.log,
     )
     runtime.directory.closed = required
     try:
+        with translating():
+            await settings.agree_on_secret(store)
         chores = settings.chores(runtime)
         with translating():
             await begin(runtime, settings, seen)
@@ -223,28 +271,40 @@ async def run_server(
     except BaseException:
         await runtime.close()
         raise
-    await _server(runtime, chores, started).serve(sockets=[listener])
+    await _server(runtime, chores, started, settings).serve(sockets=[listener])
 
 
 def _server(
-    runtime: "Runtime", chores: list[Callable[[], Awaitable[None]]], started: Started
+    runtime: "Runtime",
+    chores: list[Callable[[], Awaitable[None]]],
+    started: Started,
+    settings: ServerSettings,
 ) -> "uvicorn.Server":
     import uvicorn
 
     from beliefd.console.app import Console
     from beliefd.console.pages import PAGES
     from beliefd.http.app import create_app
+    from beliefd.http.draining import close_after_answer, is_busy
+    from beliefd.http.siblings import pass_on
     from beliefd.http.surface import Surface
 
     consoles: list[Console] = []
+    arriving: set[asyncio.Task[Any]] = set()
 
     def console(surface: Surface) -> "list[BaseRoute]":
         consoles.append(Console(surface))
         return consoles[0].routes(PAGES)
 
+    siblings = settings.siblings
+    application = create_app(runtime, chores, console=console, siblings=siblings)
+
     class Server(uvicorn.Server):
         async def startup(self, sockets: list[socket.socket] | None = None) -> None:
             await super().startup(sockets)
+            if siblings is not None:
+                siblings.open(self._take_over, application.metrics)
+                asyncio.get_running_loop().add_reader(siblings.place.alive, self._orphaned)
             needs_token = await consoles[0].visits.need_tokens()
 
             def sign_in_path(token: str | None) -> str:
@@ -255,8 +315,45 @@ def _server(
             started(self, sign_in_path)
 
         async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+            if siblings is not None:
+                self._leave_to(siblings)
             runtime.feeds.end()
+            await application.surface.draining.finish(self._leaving, settings.drain_seconds)
             await super().shutdown(sockets)
+
+        def _leave_to(self, siblings: "Siblings") -> None:
+            """What comes from now on is for the others."""
+            siblings.leave()
+            if siblings.others():
+                for server in self.servers:
+                    server.close()
+
+        def _take_over(self, came: socket.socket, brought: bytes) -> None:
+            loop = asyncio.get_running_loop()
+            made: Any = self.config.http_protocol_class(  # type: ignore[call-arg]
+                config=self.config, server_state=self.server_state, app_state=self.lifespan.state, _loop=loop
+            )
+            made.brought = brought
+            task = loop.create_task(loop.connect_accepted_socket(lambda: made, came))
+            arriving.add(task)
+            task.add_done_callback(arriving.discard)
+
+        def _orphaned(self) -> None:
+            """The process that started this one is gone: nobody would stop it any more."""
+            asyncio.get_running_loop().remove_reader(siblings.place.alive if siblings else 0)
+            self.should_exit = True
+
+        def _leaving(self) -> bool:
+            """Is a request under way? Connections that rest go to other processes; if there are none, whoever
+            is answered from now on is told that the connection is closed."""
+            connections = list(self.server_state.connections)
+            busy = [one for one in connections if is_busy(one)]
+            if siblings is not None and siblings.others():
+                pass_on(connections, siblings)
+            else:
+                for one in busy:
+                    close_after_answer(one)
+            return bool(busy)
 
         @contextlib.contextmanager
         def capture_signals(self) -> Iterator[None]:
@@ -267,7 +364,7 @@ def _server(
                     loop.add_signal_handler(number, self.handle_exit, number, None)
             yield
 
-    return Server(uvicorn.Config(create_app(runtime, chores, console=console), **uvicorn_settings()))
+    return Server(uvicorn.Config(application, **{**uvicorn_settings(), **LAST_SECONDS}))
 
 
 def uvicorn_settings() -> dict[str, Any]:
@@ -281,5 +378,5 @@ def uvicorn_settings() -> dict[str, Any]:
         "log_level": "error",
         "server_header": False,
         "lifespan": "on",
-        "timeout_graceful_shutdown": SHUTDOWN_SECONDS,
+        "timeout_graceful_shutdown": 2,
     }

@@ -2,7 +2,7 @@
 
 import functools
 import sys
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Container, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -12,6 +12,8 @@ from msgspec import Struct
 
 from beliefd.cli.options import DIRECTORY, Decorator, setting, together
 from beliefd.cli.output import Exit, errors_exit, show
+from beliefd.cli.progress import waiting
+from beliefd.cli.short_ids import resolved, shortened
 from beliefd.kernel.errors import BeliefdError, Code, invalid
 
 if TYPE_CHECKING:
@@ -64,15 +66,19 @@ def need_store(data: Path, store: str | None) -> str:
     return name
 
 
-def with_store(name: str, work: "Callable[[Store], Awaitable[T]]") -> T:
-    """Do a piece of work on a store that is opened for it."""
+def with_store(
+    name: str,
+    work: "Callable[[Store], Awaitable[T]]",
+    opened: "Callable[[str], Awaitable[Store]] | None" = None,
+) -> T:
+    """Do a piece of work on a store that is opened for it, by `opened` if it is not to be as usual."""
     import asyncio
 
     from beliefd.stores.base import StorageUnavailable
     from beliefd.stores.opening import open_store
 
     async def run() -> T:
-        store = await open_store(name)
+        store = await (opened or open_store)(name)
         try:
             return await work(store)
         finally:
@@ -111,18 +117,27 @@ class Target(Struct, frozen=True):
     @contextmanager
     def embedded(self, create: bool = False) -> Iterator["Embedded"]:
         import beliefd
+        from beliefd.cli.checkpoints import log_settings
         from beliefd.steward.directory import LOCAL_OPERATOR
 
         data = self.data or Path(DEFAULT_DATA)
         if create and self.store is None:
             prepare_data(data)
         name = store_name(data, self.store) if create else need_store(data, self.store)
-        with beliefd.open(name, principal=LOCAL_OPERATOR) as embedded:
+        with beliefd.open(name, principal=LOCAL_OPERATOR, log=log_settings(data)) as embedded:
             yield embedded
 
-    def ask(self, question: Callable[["Calls"], T], *, create: bool = False) -> T:
-        with self.calls(create) as calls:
+    def ask(
+        self, question: Callable[["Calls"], T], *, create: bool = False, what: str = "asking the server"
+    ) -> T:
+        """The answer; `what` is told to people who wait for it."""
+        with waiting(what), self.calls(create) as calls:
             return question(calls)
+
+    def whole(self, given: dict[str, Any], arguments: Container[str]) -> dict[str, Any]:
+        """What was given, with shortened ids written out; without any, nobody is asked."""
+        names = shortened(given, arguments)
+        return self.ask(lambda calls: resolved(calls, given, names)) if names else given
 
 
 def target_options(command: F) -> F:
@@ -144,9 +159,13 @@ def target_options(command: F) -> F:
         with errors_exit(target.as_json):
             if target.token is not None and not (target.token.isascii() and target.token.isprintable()):
                 raise invalid("a token is one line of plain letters and digits", "--token")
-            return command(target, **given)
+            return command(target, **target.whole(given, _arguments(context)))
 
     return wrapped  # type: ignore[return-value]  # `wraps` gives it a type of its own
+
+
+def _arguments(context: click.Context) -> set[str]:
+    return {one.name for one in context.command.params if isinstance(one, click.Argument) and one.name}
 
 
 def asks(
@@ -161,13 +180,15 @@ def asks(
     """
 
     def decorated(command: Callable[..., Question]) -> click.Command:
+        name = command.__name__.rstrip("_")
+
         @target_options
         @functools.wraps(command)
         def run(target: Target, **given: Any) -> None:
-            answer = target.ask(command(**given), create=create)
+            answer = target.ask(command(**given), create=create, what=f"{group.name} {name}")
             show(answer, target.as_json)
             sys.exit(Exit.ALLOWED if exits is None else exits(answer))
 
-        return group.command(command.__name__.rstrip("_"))(together(*parameters)(run))
+        return group.command(name)(together(*parameters)(run))
 
     return decorated

@@ -1,7 +1,7 @@
 """What waits for a person, what was decided, and consent given in advance."""
 
 from collections.abc import Sequence
-from typing import Unpack
+from typing import TypedDict, Unpack
 
 import msgspec
 
@@ -12,6 +12,15 @@ from beliefd.kernel.values import Object
 from beliefd.protocol.approvals import ApprovalCard, ApprovalRows, DecidedApproval, GrantAnswer, Grants, Inbox
 
 Claims = Sequence[Claim | Object]
+
+
+class Narrowed(TypedDict, total=False):
+    """By what a list of the inbox can be narrowed down."""
+
+    tier: str | None
+    agent: str | None
+    session_id: str | None
+    kind: str | None
 
 
 class ApprovalCalls:
@@ -25,9 +34,14 @@ class ApprovalCalls:
         cursor: str | None = None,
         limit: int | None = None,
         space: str | None = None,
+        **narrowed: Unpack[Narrowed],
     ) -> Request[Inbox]:
-        """One page of the inbox; what is pending, unless `status` says otherwise."""
-        asked = query(status=status, cursor=cursor, limit=limit, space=space)
+        """One page of the inbox; what is pending, unless `status` says otherwise.
+
+        Narrowed down to a `tier`, to the `agent` who proposed it, to a session or to a `kind` of subject, a
+        page may be shorter than its limit and still have a `next`.
+        """
+        asked = query(status=status, cursor=cursor, limit=limit, space=space, **narrowed)
         return Request(ApprovalRows.list_approvals, query=asked)
 
     @Method

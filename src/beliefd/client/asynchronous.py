@@ -1,18 +1,12 @@
-"""Asynchronous calls, and the HTTP client that makes them."""
+"""Asynchronous calls, whoever sends their requests."""
 
 import asyncio
 from collections.abc import AsyncGenerator
-from contextlib import aclosing
-
-import httpx
 
 from beliefd.client.method import AsyncSender
 from beliefd.client.operations import Operations
-from beliefd.client.requests import Request, decoded
-from beliefd.client.transport import Feed, HttpClient, InboxFeed, SessionFeed, Tries
 from beliefd.client.waiting import POLL_SECONDS, Entry, InboxLooks, pauses_until_decided, waits_within
 from beliefd.protocol.approvals import ApprovalCard
-from beliefd.protocol.operation import A
 
 
 class AsyncCalls(Operations, AsyncSender):
@@ -66,55 +60,3 @@ class AsyncCalls(Operations, AsyncSender):
                 yield card
             if (cursor := page.next) is None:
                 return
-
-
-class AsyncClient(HttpClient[httpx.AsyncClient], AsyncCalls):
-    """Talks to a beliefd server, as `Client` does, on an event loop."""
-
-    _connections = httpx.AsyncClient
-
-    async def _send(self, request: Request[A]) -> A:
-        tries = Tries(request, self._url, self._retries)
-        while True:
-            try:
-                response = await self._http.request(**tries.arguments)
-            except httpx.HTTPError as error:
-                pause = tries.pause_after_failure(error)
-            else:
-                if response.status_code < 400:
-                    return decoded(request.operation, response.content)
-                pause = tries.pause_after_refusal(response.status_code, response.content)
-            await asyncio.sleep(pause)
-
-    async def events(self, session_id: str, after: int | None = None) -> AsyncGenerator[Entry, None]:
-        """Entries past the one with seq `after` as they are recorded; it does not end by itself."""
-        async with aclosing(self._follow(SessionFeed(session_id, after, self._url, self._retries))) as coming:
-            async for entry in coming:
-                yield entry
-
-    async def follow_inbox(self, *, space: str | None = None) -> AsyncGenerator[Entry, None]:
-        """What changes in the inbox from now on, each with its `event`; it does not end by itself.
-
-        An `event` is `approval.pending`, `approval.decided` or `approval.expired`.
-        """
-        async with aclosing(self._follow(InboxFeed(space, self._url, self._retries))) as coming:
-            async for entry in coming:
-                yield entry
-
-    async def _follow(self, feed: Feed) -> AsyncGenerator[Entry, None]:
-        while True:
-            try:
-                async with self._http.stream(**feed.arguments) as response:
-                    if response.status_code < 400:
-                        async for chunk in response.aiter_bytes():
-                            for entry in feed.entries_in(chunk):
-                                yield entry
-                        pause = feed.pause_after_end()
-                    else:
-                        pause = feed.pause_after_refusal(response.status_code, await response.aread())
-            except httpx.HTTPError as error:
-                pause = feed.pause_after_failure(error)
-            await asyncio.sleep(pause)
-
-    async def close(self) -> None:
-        await self._http.aclose()

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from beliefd.client.method import Method
 from beliefd.client.requests import Request, query
 from beliefd.protocol.beliefs import Eliminated
-from beliefd.protocol.ledger import AuditPage, Counterfactual, Imported, LedgerRows, Verified, Why
+from beliefd.protocol.ledger import AuditFound, AuditPage, Counterfactual, Imported, LedgerRows, Verified, Why
 
 
 class LedgerCalls:
@@ -13,11 +13,46 @@ class LedgerCalls:
 
     @Method
     def audit_trace(
-        self, session_id: str, *, since_event_id: str | None = None, limit: int | None = None
+        self,
+        session_id: str,
+        *,
+        since_event_id: str | None = None,
+        limit: int | None = None,
+        after: int | None = None,
     ) -> Request[AuditPage]:
-        """One page of the ledger."""
-        asked = query(since_event_id=since_event_id, limit=limit)
+        """One page of the ledger, past an event or past a `seq`."""
+        asked = query(since_event_id=since_event_id, limit=limit, after=after)
         return Request(LedgerRows.audit_trace, {"session_id": session_id}, asked)
+
+    @Method
+    def search_audit(  # noqa: PLR0913 - one argument per parameter
+        self,
+        *,
+        session: str | None = None,
+        actor: str | None = None,
+        tool: str | None = None,
+        verb: str | None = None,
+        text: str | None = None,
+        since: str | None = None,
+        until: str | None = None,
+        space: str | None = None,
+        cursor: str | None = None,
+        limit: int | None = None,
+    ) -> Request[AuditFound]:
+        """Entries of all ledgers by who, by tool, by time and by words, a page at a time."""
+        asked = query(
+            session=session,
+            actor=actor,
+            tool=tool,
+            verb=verb,
+            text=text,
+            since=since,
+            until=until,
+            space=space,
+            cursor=cursor,
+            limit=limit,
+        )
+        return Request(LedgerRows.search_audit, query=asked)
 
     @Method
     def verify(self, session_id: str) -> Request[Verified]:
@@ -25,15 +60,17 @@ class LedgerCalls:
         return Request(LedgerRows.verify, {"session_id": session_id})
 
     @Method
-    def export(self, session_id: str) -> Request[bytes]:
-        """The ledger as JSON Lines."""
-        return Request(LedgerRows.export, {"session_id": session_id})
+    def export(self, session_id: str, *, parts: bool = False) -> Request[bytes]:
+        """The ledger as JSON Lines; with `parts`, with what its entries withhold, as far as that is kept."""
+        return Request(LedgerRows.export, {"session_id": session_id}, query(parts="kept" if parts else None))
 
     @Method
-    def why(self, session_id: str, hypothesis: str, *, cursor: str | None = None) -> Request[Why]:
+    def why(
+        self, session_id: str, hypothesis: str, *, cursor: str | None = None, limit: int | None = None
+    ) -> Request[Why]:
         """Who spoke against a hypothesis, and what else was tried on it."""
         path = {"session_id": session_id, "hypothesis": hypothesis}
-        return Request(LedgerRows.why, path, query(cursor=cursor))
+        return Request(LedgerRows.why, path, query(cursor=cursor, limit=limit))
 
     @Method
     def counterfactual(

@@ -1,16 +1,19 @@
 """All operations as methods, whoever sends their requests."""
 
 from beliefd.client.approvals import ApprovalCalls
+from beliefd.client.archives import ArchiveCalls
 from beliefd.client.beliefs import BeliefCalls
 from beliefd.client.catalogues import CatalogueCalls
 from beliefd.client.claims import ClaimCalls
 from beliefd.client.content import ContentCalls
 from beliefd.client.context import ContextCalls
+from beliefd.client.erasures import ErasureCalls
 from beliefd.client.experiments import ExperimentCalls
 from beliefd.client.hooks import HookCalls
 from beliefd.client.intents import IntentCalls
 from beliefd.client.knowledge import KnowledgeCalls
 from beliefd.client.ledger import LedgerCalls
+from beliefd.client.log import LogCalls
 from beliefd.client.measurements import MeasurementCalls
 from beliefd.client.observations import ObservationCalls
 from beliefd.client.policy import PolicyCalls
@@ -24,8 +27,11 @@ from beliefd.client.uncertainty import UncertaintyCalls
 class Operations(
     BeliefCalls,
     LedgerCalls,
+    LogCalls,
+    ArchiveCalls,
     ClaimCalls,
     ContentCalls,
+    ErasureCalls,
     ApprovalCalls,
     PolicyCalls,
     SpaceCalls,

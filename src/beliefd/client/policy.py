@@ -7,13 +7,14 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from beliefd.client.method import Method
-from beliefd.client.requests import Request
+from beliefd.client.requests import Request, query
 from beliefd.kernel.policy import Policy
 from beliefd.kernel.substrate.guarantees import Guarantee
 from beliefd.protocol.backtesting import Backtest, Reached
 from beliefd.protocol.explaining import PolicyExplanation
 from beliefd.protocol.policy import PolicyAnswer, PolicyRows
 from beliefd.protocol.proofs import SECONDS, ProofAnswer, ProvePolicy
+from beliefd.protocol.reviewing import PolicyReview
 
 
 class PolicyCalls:
@@ -23,6 +24,11 @@ class PolicyCalls:
     def show_policy(self) -> Request[PolicyAnswer]:
         """The policy in force and its hash."""
         return Request(PolicyRows.show_policy)
+
+    @Method
+    def review_policy(self, *, space: str | None = None) -> Request[PolicyReview]:
+        """What is the matter with the rules in force, and which of them have stood in the way."""
+        return Request(PolicyRows.review_policy, query=query(space=space))
 
     @Method
     def adopt_policy(self, policy: Policy) -> Request[PolicyAnswer]:

@@ -108,13 +108,37 @@ def decoded(operation: Operation[A], data: bytes) -> A:
     return cast(A, answer)
 
 
+def read_answer(operation: Operation[A], url: str, status: int, data: bytes) -> A:
+    """The typed answer of whatever listens at `url`, which may be no server of ours at all."""
+    if not is_answer(status):
+        raise error_from(status, data)
+    try:
+        return decoded(operation, data)
+    except msgspec.MsgspecError as error:
+        raise no_server(url, f"it answers `{operation.name}` with something else ({error})") from None
+
+
+def is_answer(status: int) -> bool:
+    """Our servers send nobody elsewhere: a redirection is no answer."""
+    return 200 <= status < 300
+
+
+def no_server(url: str, reason: str) -> BeliefdError:
+    return BeliefdError(
+        Code.INTERNAL, f"this is not a beliefd server, or one of another version: `{url}`: {reason}"
+    )
+
+
 def error_from(status: int, data: bytes) -> BeliefdError:
     """Read an error answer; whatever is not one of ours becomes INTERNAL with the status."""
+    unexpected = (
+        f"this is not a beliefd server, or something stands before it: unexpected answer with status {status}"
+    )
     try:
         body = msgspec.json.decode(data)["error"]
         return BeliefdError(Code(body["code"]), body["message"], body.get("details"))
     except (msgspec.MsgspecError, KeyError, TypeError, ValueError):
-        return BeliefdError(Code.INTERNAL, f"unexpected answer with status {status}")
+        return BeliefdError(Code.INTERNAL, unexpected)
 
 
 def page_of(

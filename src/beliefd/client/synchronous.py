@@ -1,17 +1,12 @@
-"""Synchronous calls, and the HTTP client that makes them."""
+"""Synchronous calls, whoever sends their requests."""
 
 import time
 from collections.abc import Generator
 
-import httpx
-
 from beliefd.client.method import Sender
 from beliefd.client.operations import Operations
-from beliefd.client.requests import Request, decoded
-from beliefd.client.transport import Feed, HttpClient, InboxFeed, SessionFeed, Tries
 from beliefd.client.waiting import POLL_SECONDS, Entry, InboxLooks, pauses_until_decided, waits_within
 from beliefd.protocol.approvals import ApprovalCard
-from beliefd.protocol.operation import A
 
 
 class Calls(Operations, Sender):
@@ -44,6 +39,10 @@ class Calls(Operations, Sender):
             if not page.events:
                 time.sleep(POLL_SECONDS)
 
+    def export_chunks(self, session_id: str) -> Generator[bytes, None, None]:
+        """The ledger as JSON Lines, piece by piece: it may be longer than what fits into memory."""
+        yield self.export(session_id)
+
     def follow_inbox(self, *, space: str | None = None) -> Generator[Entry, None, None]:
         """What changes in the inbox from now on, each with its `event`; it does not end by itself.
 
@@ -63,53 +62,3 @@ class Calls(Operations, Sender):
             yield from page.approvals
             if (cursor := page.next) is None:
                 return
-
-
-class Client(HttpClient[httpx.Client], Calls):
-    """Talks to a beliefd server: at `url` or `BELIEFD_URL`, with `token` or `BELIEFD_TOKEN`.
-
-    What may pass (no connection, a store or a server that is overloaded) is tried `retries` times more.
-    """
-
-    _connections = httpx.Client
-
-    def _send(self, request: Request[A]) -> A:
-        tries = Tries(request, self._url, self._retries)
-        while True:
-            try:
-                response = self._http.request(**tries.arguments)
-            except httpx.HTTPError as error:
-                pause = tries.pause_after_failure(error)
-            else:
-                if response.status_code < 400:
-                    return decoded(request.operation, response.content)
-                pause = tries.pause_after_refusal(response.status_code, response.content)
-            time.sleep(pause)
-
-    def events(self, session_id: str, after: int | None = None) -> Generator[Entry, None, None]:
-        """Entries past the one with seq `after` as they are recorded; it does not end by itself."""
-        yield from self._follow(SessionFeed(session_id, after, self._url, self._retries))
-
-    def follow_inbox(self, *, space: str | None = None) -> Generator[Entry, None, None]:
-        """What changes in the inbox from now on, each with its `event`; it does not end by itself.
-
-        An `event` is `approval.pending`, `approval.decided` or `approval.expired`.
-        """
-        yield from self._follow(InboxFeed(space, self._url, self._retries))
-
-    def _follow(self, feed: Feed) -> Generator[Entry, None, None]:
-        while True:
-            try:
-                with self._http.stream(**feed.arguments) as response:
-                    if response.status_code < 400:
-                        for chunk in response.iter_bytes():
-                            yield from feed.entries_in(chunk)
-                        pause = feed.pause_after_end()
-                    else:
-                        pause = feed.pause_after_refusal(response.status_code, response.read())
-            except httpx.HTTPError as error:
-                pause = feed.pause_after_failure(error)
-            time.sleep(pause)
-
-    def close(self) -> None:
-        self._http.close()

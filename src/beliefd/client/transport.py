@@ -9,7 +9,8 @@ import httpx
 import msgspec
 from msgspec.structs import replace
 
-from beliefd.client.requests import Request, error_from, query
+from beliefd import tracing
+from beliefd.client.requests import Request, error_from, no_server, query, read_answer
 from beliefd.client.waiting import Entry, growing_pauses
 from beliefd.kernel.errors import BeliefdError, Code, invalid
 from beliefd.protocol.approvals import ApprovalRows
@@ -66,7 +67,9 @@ def _options(url: str, token: str | None, timeout: float) -> dict[str, Any]:
 
 def unreachable(url: str, error: Exception) -> BeliefdError:
     reason = str(error) or type(error).__name__
-    return BeliefdError(Code.STORAGE_UNAVAILABLE, f"cannot reach `{url}`: {reason}")
+    return BeliefdError(
+        Code.STORAGE_UNAVAILABLE, f"cannot reach `{url}`: {reason}; is `beliefd serve` running?"
+    )
 
 
 class Tries(Generic[A]):
@@ -93,9 +96,12 @@ class Tries(Generic[A]):
             "url": self.request.url,
             "params": self.request.query,
             "content": self.request.content,
-            "headers": self.request.headers,
+            "headers": {**self.request.headers, **tracing.outgoing()},
             **({"timeout": waits + TIMEOUT_SECONDS} if waits else {}),
         }
+
+    def answer(self, status: int, data: bytes) -> A:
+        return read_answer(self.request.operation, self._url, status, data)
 
     def pause_after_failure(self, error: httpx.HTTPError) -> float:
         return self._next_pause(unreachable(self._url, error), isinstance(error, NOT_ANSWERED))
@@ -133,7 +139,13 @@ class Feed(Tries[bytes]):
                 self._event = line.removeprefix(EVENT).decode()
             elif line.startswith(DATA):
                 self._pauses = self._fresh_pauses()
-                yield self._read(msgspec.json.decode(line.removeprefix(DATA)))
+                yield self._told(line.removeprefix(DATA))
+
+    def _told(self, data: bytes) -> Entry:
+        try:
+            return self._read(msgspec.json.decode(data, type=dict[str, Any]))
+        except (msgspec.MsgspecError, KeyError) as error:
+            raise no_server(self._url, f"its feed cannot be read ({error})") from None
 
     def _read(self, entry: Entry) -> Entry:
         return entry

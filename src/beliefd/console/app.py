@@ -7,6 +7,7 @@ from functools import partial
 from importlib.resources import files
 from typing import Any, Final
 
+import msgspec
 from msgspec import Struct
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
@@ -14,6 +15,7 @@ from starlette.routing import BaseRoute, Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from beliefd.console.asking import Asker, Server
+from beliefd.console.checks import Checks
 from beliefd.console.forms import (
     MAX_FORM,
     MAX_SIGN_IN,
@@ -23,13 +25,16 @@ from beliefd.console.forms import (
     sign_in_place,
 )
 from beliefd.console.rendering import now, page
-from beliefd.console.visits import Visits, cookie_in, cookie_name, set_cookie
+from beliefd.console.visits import Visits, begun_cookie, cookie_in, cookie_name, set_cookie
 from beliefd.kernel.errors import BeliefdError, Code
+from beliefd.kernel.values import Role
 from beliefd.protocol.statuses import STATUS
 from beliefd.protocol.wire import is_longer
 from beliefd.steward.call import Caller
 from beliefd.steward.failures import translated
 from beliefd.steward.offload import offload
+from beliefd.steward.signin.pages import ProviderPages
+from beliefd.steward.signin.settings import Issuer
 
 log = logging.getLogger("beliefd.console")
 HTML: Final = "text/html; charset=utf-8"
@@ -49,6 +54,15 @@ SAFE: Final = {
     "cross-origin-resource-policy": "same-origin",
     "cache-control": "no-store",
 }
+PLACES: Final = (
+    ("Inbox", "/inbox", True),
+    ("Sessions", "/sessions", True),
+    ("Propositions", "/propositions", True),
+    ("Policy", "/policy", True),
+    ("Audit", "/audit", True),
+    ("Access", "/access", False),
+)
+"""Where the navigation leads, and whether that is for everybody or for administrators."""
 ASSETS: Final = {
     "console.css": "text/css; charset=utf-8",
     "console.js": "text/javascript; charset=utf-8",
@@ -72,6 +86,7 @@ class Visitor(Struct, frozen=True):
     path: dict[str, str]
     query: dict[str, str]
     form: dict[str, str]
+    checks: Checks = msgspec.field(default_factory=Checks)
 
 
 class Held(Struct, frozen=True):
@@ -96,14 +111,20 @@ class Console:
     def __init__(self, server: Server) -> None:
         self._server = server
         self.visits = Visits(server.authenticator)
+        self._providers = ProviderPages()
+        self._checks = Checks()
 
     def routes(self, pages: Mapping[tuple[str, str], Page]) -> list[BaseRoute]:
         """`pages` by method and path; beside them what everybody may have."""
         return [
             Route("/static/{name}", self._asset, methods=["GET"]),
             Route("/sign-in", _guarded(self._sign_in), methods=["GET", "POST"]),
+            Route("/sign-in/{name}", _guarded(self._to_provider), methods=["GET"]),
+            Route("/sign-in/{name}/back", _guarded(self._from_provider), methods=["GET"]),
             Route("/sign-out", _guarded(self._sign_out), methods=["POST"]),
             Route("/live", _guarded(self._live), methods=["GET"]),
+            Route("/sessions/{session_id}/live", _guarded(self._session_live), methods=["GET"]),
+            Route("/sessions/{session_id}/export", _guarded(self._export), methods=["GET"]),
             *(
                 Route(path, _guarded(partial(self._shown, made)), methods=[method])
                 for (method, path), made in pages.items()
@@ -120,7 +141,8 @@ class Console:
         hold = under_way.enter_context(self._server.request_of(request.scope, asker.principal))
         try:
             form = await form_of(request, MAX_FORM, hold) if request.method == "POST" else {}
-            visitor = Visitor(asker, dict(request.path_params), dict(request.query_params), form)
+            asked = dict(request.path_params), dict(request.query_params), form
+            visitor = Visitor(asker, *asked, self._checks)
             return await _rendered(await made(visitor), asker, hold)
         except ClientDisconnect:
             raise
@@ -155,7 +177,32 @@ class Console:
             problem = error.message
         if cookie is not None:
             return _elsewhere(place, _set_cookie(request, cookie))
-        return _page("sign_in.html", {"problem": problem, "next": place}, None, 401 if problem else 200)
+        values = {"problem": problem, "next": place, "providers": sorted(self._with_pages())}
+        return _page("sign_in.html", values, None, 401 if problem else 200)
+
+    def _with_pages(self) -> dict[str, Issuer]:
+        found = self._server.runtime.sign_in
+        return {} if found is None else found.with_pages()
+
+    async def _to_provider(self, request: Request, _: ExitStack) -> ASGIApp:
+        """To the page of an identity provider, and from there back here."""
+        name = request.path_params["name"]
+        issuer = self._with_pages().get(name)
+        if issuer is None:
+            raise BeliefdError(Code.NOT_FOUND, "no such provider")
+        back = f"{request.url.scheme}://{request.headers.get('host', '')}/sign-in/{name}/back"
+        location, bound = await self._providers.begin(issuer, back, asked_place(request))
+        cookie = begun_cookie(_begun_name(request), bound, secure=request.url.scheme == "https")
+        return _elsewhere(location, cookie)
+
+    async def _from_provider(self, request: Request, _: ExitStack) -> ASGIApp:
+        """INVARIANT: a page, and no redirection: browsers send our cookie on ways that begin here only."""
+        bound = cookie_in(request.headers.get("cookie", ""), _begun_name(request))
+        token, place = await self._providers.finish(request.query_params, bound)
+        cookie = await self.visits.sign_in(token)
+        made = _page("signed_in.html", {"next": place}, None, 200)
+        made.headers["set-cookie"] = _set_cookie(request, cookie)
+        return made
 
     async def _sign_out(self, request: Request, _: ExitStack) -> ASGIApp:
         await form_of(request, MAX_SIGN_IN)
@@ -167,6 +214,19 @@ class Console:
         judge = partial(self._still, _cookie(request))
         asker = Asker(self._server, await judge())
         return await asker.follow("follow_inbox", request.scope, judge, under_way)
+
+    async def _session_live(self, request: Request, under_way: ExitStack) -> ASGIApp:
+        """What is appended to a ledger from now on."""
+        judge = partial(self._still, _cookie(request))
+        asker, path = Asker(self._server, await judge()), dict(request.path_params)
+        now = await asker.ask("query_belief", path, {"survivors_limit": 0})
+        return await asker.follow("events", request.scope, judge, under_way, path, str(now.seq))
+
+    async def _export(self, request: Request, under_way: ExitStack) -> ASGIApp:
+        """A ledger as a file, for any verifier."""
+        judge = partial(self._still, _cookie(request))
+        asker = Asker(self._server, await judge())
+        return await asker.follow("export", request.scope, judge, under_way, dict(request.path_params))
 
     async def _still(self, cookie: str | None) -> Caller:
         """Whose visit it is. INVARIANT: what lasts is cut when the visit ends, or its token."""
@@ -213,10 +273,11 @@ async def _rendered(seen: Seen, asker: Asker, hold: Hold) -> Response:
 
 def _failed(error: BeliefdError, asker: Asker | None) -> Response:
     if error.code is Code.UNAUTHORIZED:
-        return _page("sign_in.html", {"problem": error.message, "next": "/inbox"}, None, 401)
+        values = {"problem": error.message, "next": "/inbox", "providers": []}
+        return _page("sign_in.html", values, None, 401)
     details = error.details or {}
-    values = {"code": error.code.value, "message": error.message, "details": details}
-    made = _page("problem.html", values, asker, STATUS[error.code])
+    told = {"code": error.code.value, "message": error.message, "details": details}
+    made = _page("problem.html", told, asker, STATUS[error.code])
     if "retry_after" in details:
         made.headers["retry-after"] = str(details["retry_after"])
     return made
@@ -231,12 +292,18 @@ def _set_cookie(request: Request, value: str) -> str:
     return set_cookie(name, value, secure=request.url.scheme == "https")
 
 
+def _begun_name(request: Request) -> str:
+    return f"{cookie_name(request.scope.get('server'))}_begun"
+
+
 def asset(name: str) -> bytes:
     return (files("beliefd.console") / "static" / name).read_bytes()
 
 
 def _about(asker: Asker | None) -> dict[str, Any]:
-    return {"who": None if asker is None else asker.principal, "now": now()}
+    who = None if asker is None else asker.principal
+    shown = [(name, path) for name, path, for_all in PLACES if for_all or (who and who.role is Role.ADMIN)]
+    return {"who": who, "now": now(), "places": shown}
 
 
 def _page(template: str, values: Mapping[str, Any], asker: Asker | None, status: int) -> Response:

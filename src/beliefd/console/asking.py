@@ -5,6 +5,7 @@ from contextlib import AbstractContextManager, ExitStack
 from typing import Any, Final, Protocol
 
 from msgspec import Struct
+from msgspec.structs import replace
 from starlette.types import ASGIApp, Scope
 
 from beliefd.kernel.values import Principal
@@ -55,9 +56,18 @@ class Asker(Struct, frozen=True):
     ) -> Any:
         return await perform(self.server.runtime.handlers, ROWS[name], self._call(path, query, body))
 
-    async def follow(self, name: str, scope: Scope, judge: Judge, under_way: ExitStack) -> ASGIApp:
+    async def follow(
+        self,
+        name: str,
+        scope: Scope,
+        judge: Judge,
+        under_way: ExitStack,
+        path: Mapping[str, str] | None = None,
+        last_event: str | None = None,
+    ) -> ASGIApp:
         """An answer that lasts, for as long as `judge` says that it is still them."""
-        return await self.server.feed(scope, ROWS[name], self._call(None, None, None), judge, under_way)
+        call = replace(self._call(path, None, None), last_event=last_event)
+        return await self.server.feed(scope, ROWS[name], call, judge, under_way)
 
     def _call(self, path: Mapping[str, str] | None, query: Mapping[str, Any] | None, body: Any) -> Call:
         asked = {key: str(value) for key, value in (query or {}).items() if value not in (None, "")}

@@ -13,14 +13,20 @@ MAX_FORM: Final = 1024 * 1024
 """Bytes of a form of somebody who is signed in; an edit is the longest."""
 MAX_SIGN_IN: Final = 8 * 1024
 MAX_FIELDS: Final = 200
+FORM_TYPE: Final = "application/x-www-form-urlencoded"
 HOME: Final = "/inbox"
-OWN_PLACE: Final = re.compile(r"/(?:inbox|sessions)(?:[/?][!-\[\]-~]{0,2000})?")
+OWN_PLACE: Final = re.compile(
+    r"/(?:inbox|sessions|propositions|policy|audit|access|content)(?:[/?][!-\[\]-~]{0,2000})?"
+)
 """Printable ASCII without a backslash, which browsers take for a slash."""
 
 
 async def form_of(request: Request, most: int, hold: Callable[[int], None] | None = None) -> dict[str, str]:
     """The fields of a form. INVARIANT: no page of another origin sends one."""
     refuse_other_origins(request)
+    given = request.headers.get("content-type")
+    if given is not None:
+        _check_type(given)
     body = bytearray()
     async for chunk in request.stream():
         if len(body) + len(chunk) > most:
@@ -28,11 +34,25 @@ async def form_of(request: Request, most: int, hold: Callable[[int], None] | Non
         if hold is not None:
             hold(len(body) + len(chunk))
         body += chunk
+    if body:
+        _check_type(given or "")
     try:
         pairs = parse_qsl(body.decode(), keep_blank_values=True, max_num_fields=MAX_FIELDS)
     except ValueError:
         raise BeliefdError(Code.INVALID_REQUEST, "this is no form") from None
-    return dict(pairs)
+    fields = dict(pairs)
+    # Whoever reads along may take the first of two for what counts, and we the last.
+    if len(fields) < len(pairs):
+        raise BeliefdError(Code.INVALID_REQUEST, "every field of a form is sent once")
+    return fields
+
+
+def _check_type(given: str) -> None:
+    """What is declared as something else, or as nothing, is no form of ours."""
+    if given.partition(";")[0].strip().lower() != FORM_TYPE:
+        raise BeliefdError(
+            Code.UNSUPPORTED_MEDIA_TYPE, f"expected Content-Type `{FORM_TYPE}`", {"path": "Content-Type"}
+        )
 
 
 def refuse_other_origins(request: Request) -> None:

@@ -17,6 +17,7 @@ T = TypeVar("T")
 SHOWN: Final = 20_000
 """Characters of one text on a page. What is longer is cut, and the page says so."""
 HEADLINE: Final = 160
+BRIEF: Final = 20
 STEPS: Final = ((86_400, "d"), (3_600, "h"), (60, "min"))
 
 
@@ -29,7 +30,7 @@ def templates() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    filters = (text, headline, data, age, moment, size, plain)
+    filters = (text, headline, brief, data, age, moment, size, plain)
     made.filters |= {one.__name__: one for one in filters}
     return made
 
@@ -54,19 +55,25 @@ def headline(value: object) -> str:
     return begins if whole else f"{begins[: HEADLINE - 1]}…"
 
 
+def brief(name: str) -> str:
+    """A long id by its beginning and its end: two that were made at the same time begin alike."""
+    shown = visible(name)
+    return shown if len(shown) <= BRIEF else f"{shown[:8]}…{shown[-6:]}"
+
+
 def plain(value: str) -> str:
     """What somebody edits: what they see is all there is in it."""
     return visible_lines(value)
 
 
 @pass_context
-def data(context: Context, value: object) -> Markup:
-    """A value as JSON that a person reads."""
-    budget = Budget(SHOWN)
+def data(context: Context, value: object, most: int = SHOWN) -> Markup:
+    """A value as JSON that a person reads, up to so many characters of it."""
+    budget = Budget(most)
     # What is long is cut before it is written out: a page costs what it shows.
     written = written_out(budget.clipped(msgspec.to_builtins(value, str_keys=True)))
-    if budget.left < 0 or len(written) > SHOWN:
-        return escape(written[:SHOWN]) + _cut(context)
+    if budget.left < 0 or len(written) > most:
+        return escape(written[:most]) + _cut(context)
     return escape(written)
 
 

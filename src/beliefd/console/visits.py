@@ -115,3 +115,8 @@ def set_cookie(name: str, value: str, *, secure: bool) -> str:
     """INVARIANT: no script reads it, and no other site's page sends it."""
     ending = "; Max-Age=0" if not value else f"; Max-Age={LONGEST_SECONDS}"
     return f"{name}={value}; Path=/; HttpOnly; SameSite=Strict{ending}{'; Secure' if secure else ''}"
+
+
+def begun_cookie(name: str, value: str, *, secure: bool) -> str:
+    """What a browser keeps while its person is at a provider's page: it comes back from another site."""
+    return f"{name}={value}; Path=/sign-in; HttpOnly; SameSite=Lax; Max-Age=600{'; Secure' if secure else ''}"

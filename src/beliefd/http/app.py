@@ -15,10 +15,21 @@ from starlette.types import Receive, Scope, Send
 
 from beliefd import __version__
 from beliefd.http.direct import Verbs
-from beliefd.http.errors import answer_or_error, defect, no_such_path, not_offered
+from beliefd.http.draining import stopping
+from beliefd.http.errors import (
+    answer_or_error,
+    defect,
+    error_reply,
+    no_such_path,
+    not_offered,
+    reply_to_failure,
+)
+from beliefd.http.guard import refuse_foreign_names
+from beliefd.http.headers import read_headers
 from beliefd.http.openapi import openapi_document
 from beliefd.http.readiness import Readiness
 from beliefd.http.replies import Answered, Reply
+from beliefd.http.siblings import Siblings
 from beliefd.http.surface import Surface
 from beliefd.kernel.errors import BeliefdError, Code
 from beliefd.kernel.values import PROTOCOL
@@ -41,8 +52,14 @@ class Application(Starlette):
     """Answers the paths of operations itself; Starlette's router gets all others."""
 
     def __init__(
-        self, runtime: Runtime, chores: Sequence[Chore], close_runtime: bool, console: Console | None
+        self,
+        runtime: Runtime,
+        chores: Sequence[Chore],
+        close_runtime: bool,
+        console: Console | None,
+        siblings: Siblings | None,
     ) -> None:
+        self.siblings = siblings
         self.surface = Surface(runtime)
         self.verbs = Verbs(self.surface)
         self._readiness = Readiness(runtime.steward.store.ping)
@@ -63,8 +80,17 @@ class Application(Starlette):
         self.router.redirect_slashes = False
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] == "http" and await self.surface.answer(scope, receive, send):
-            return
+        if scope["type"] == "http":
+            if self.surface.draining.refuses(scope["path"]):
+                await error_reply(stopping(), [(b"connection", b"close")])(scope, receive, send)
+                return
+            if await self.surface.answer(scope, receive, send):
+                return
+            try:
+                await refuse_foreign_names(read_headers(scope["headers"]), self.surface.authenticator)
+            except Exception as error:
+                await reply_to_failure(error)(scope, receive, send)
+                return
         await super().__call__(scope, receive, send)
 
     def _page(self, page: Page) -> Page:
@@ -86,9 +112,14 @@ class Application(Starlette):
             caller = await self.surface.caller_of(request.scope)
             if not caller.rights.everywhere(Right.READ):
                 raise BeliefdError(Code.FORBIDDEN, "metrics take the right to `read` in every space")
-        return Reply(
-            200, self.surface.metrics.render(self.surface.runtime.steward), "text/plain; version=0.0.4"
-        )
+        text = self.metrics()
+        if self.siblings is not None:
+            text = await self.siblings.all_metrics(text)
+        return Reply(200, text, "text/plain; version=0.0.4")
+
+    def metrics(self) -> bytes:
+        """Those of this process."""
+        return self.surface.metrics.render(self.surface.runtime.steward)
 
     async def _openapi(self, _: Request) -> Reply:
         return Reply(200, _document())
@@ -105,9 +136,10 @@ def create_app(
     *,
     close_runtime: bool = True,
     console: Console | None = None,
+    siblings: Siblings | None = None,
 ) -> Application:
     """`chores` run beside the requests for as long as the server does."""
-    return Application(runtime, chores, close_runtime, console)
+    return Application(runtime, chores, close_runtime, console, siblings)
 
 
 @asynccontextmanager

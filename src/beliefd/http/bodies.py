@@ -11,8 +11,8 @@ from beliefd.http.in_flight import Holding
 from beliefd.kernel.errors import BeliefdError, Code
 from beliefd.protocol.operation import MIB
 from beliefd.protocol.operations import Operation
-from beliefd.protocol.wire import parse_object
-from beliefd.steward.offload import HEAVY_BYTES, offload
+from beliefd.protocol.wire import parse_object, weight_of
+from beliefd.steward.offload import HEAVY_BYTES, in_pool, offload
 
 DRAIN_LIMIT: Final = 512 * 1024 * 1024
 LARGE: Final = MIB
@@ -26,7 +26,11 @@ async def read_body(operation: Operation, headers: Headers, receive: Receive, ho
         check_content(headers, operation.body_media)
     if operation.body is None:
         return data
-    return await offload(len(data) > HEAVY_BYTES, parse_object, data, kind="parse")
+    if len(data) <= HEAVY_BYTES:
+        return parse_object(data)
+    # INVARIANT: what is built from a body is bounded by what was counted for it, whoever else sends some.
+    holding.up_to(await in_pool("parse", weight_of, data))
+    return await in_pool("parse", parse_object, data, True)
 
 
 async def _read(headers: Headers, receive: Receive, limit: int, holding: Holding) -> bytes:

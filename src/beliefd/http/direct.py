@@ -12,6 +12,7 @@ from typing import Any, Final
 
 from msgspec import Struct
 
+from beliefd import tracing
 from beliefd.http.errors import reply_to_failure
 from beliefd.http.guard import foreign_origin, known_caller
 from beliefd.http.headers import check_content, notes_in, read_headers
@@ -53,6 +54,8 @@ class Verbs:
 
     def _find(self, url: bytes) -> Verb | None:
         """The verb that a POST to a plain path asks for; None leaves the request to the application."""
+        if tracing.tracer is not None:
+            return None  # the application makes spans
         if len(url) > MAX_PATH or not url.startswith(b"/") or b"?" in url or b"#" in url:
             return None
         found = self._surface.routes.find(url)
@@ -69,7 +72,7 @@ class Verbs:
     ) -> "Future[Any] | Reply | None":
         """Submit the command, or refuse it; None if only the application can answer it."""
         surface, operation = self._surface, verb.operation
-        if verb.way is None and HANDLED[operation.name] not in body:
+        if surface.draining.begun or (verb.way is None and HANDLED[operation.name] not in body):
             return None
         try:
             headers = read_headers(raw_headers)

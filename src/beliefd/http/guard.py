@@ -31,12 +31,19 @@ async def caller_of(headers: Headers, authenticator: Authenticator, origins: Seq
     if known is not None:
         return known
     authorization = headers.get("Authorization")
-    foreign = authorization is None and not _is_loopback(headers.get("Host", ""))
-    if foreign and not await authenticator.configured():
-        # A web page can point its own name at 127.0.0.1; the Host header still carries that name.
+    if authorization is None:
+        await refuse_foreign_names(headers, authenticator)
+    return await authenticator.authenticate(authorization)
+
+
+async def refuse_foreign_names(headers: Headers, authenticator: Authenticator) -> None:
+    """INVARIANT: without tokens, nothing is answered to other names than loopback's, whatever is asked for.
+
+    A web page can point its own name at 127.0.0.1; the Host header still carries that name.
+    """
+    if not _is_loopback(headers.get("Host", "")) and not await authenticator.configured():
         message = "without tokens this server answers to loopback names only"
         raise BeliefdError(Code.FORBIDDEN, message, {"path": "Host"})
-    return await authenticator.authenticate(authorization)
 
 
 def foreign_origin(headers: Headers) -> str | None:

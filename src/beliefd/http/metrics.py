@@ -1,38 +1,46 @@
 """Counters in Prometheus' text format. No label holds a session id or anything that an agent wrote."""
 
+import logging
 import time
 from bisect import bisect_left
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable
 from typing import Final
 
 from beliefd.http.in_flight import InFlight
 from beliefd.http.places import REQUESTS, STREAMS, Places
 from beliefd.http.rates import Rates
+from beliefd.steward.buckets import Buckets
 from beliefd.steward.effects.tools import RANKS
 from beliefd.steward.offload import POOLS
 from beliefd.steward.write.steward import Steward
 from beliefd.tools import slots as places
 
+log: Final = logging.getLogger("beliefd.requests")
+FAILED: Final = 500
 BUCKETS: Final = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
 
 
 class Metrics:
     """Counts requests and their durations; the steward counts what was decided."""
 
-    def __init__(self) -> None:
+    def __init__(self, buckets: Buckets | None = None) -> None:
         self._requests: Counter[tuple[str, int]] = Counter()
-        self._buckets = [0] * (len(BUCKETS) + 1)
-        self._seconds = 0.0
+        self._buckets: defaultdict[str, list[int]] = defaultdict(lambda: [0] * (len(BUCKETS) + 1))
+        self._seconds: defaultdict[str, float] = defaultdict(float)
         self._started = time.time()
         self.in_flight = InFlight()
-        self.rates = Rates()
+        self.rates = Rates(buckets)
         self.requests, self.streams = Places(REQUESTS), Places(STREAMS)
 
     def observe(self, operation: str, status: int, seconds: float) -> None:
         self._requests[operation, status] += 1
-        self._buckets[bisect_left(BUCKETS, seconds)] += 1
-        self._seconds += seconds
+        self._buckets[operation][bisect_left(BUCKETS, seconds)] += 1
+        self._seconds[operation] += seconds
+        if log.isEnabledFor(logging.INFO):
+            fields = {"operation": operation, "status": status, "ms": round(seconds * 1000, 1)}
+            level = logging.WARNING if status >= FAILED else logging.INFO
+            log.log(level, "answered", extra={"fields": fields})
 
     def render(self, steward: Steward) -> bytes:
         requests = (
@@ -71,12 +79,13 @@ class Metrics:
         return [(f'{{kind="{one.limit.name}"}}', one.total) for one in (self.requests, self.streams)]
 
     def _histogram(self) -> Iterable[tuple[str, float]]:
-        total = 0
-        for bound, count in zip((*BUCKETS, "+Inf"), self._buckets, strict=True):
-            total += count
-            yield f'_bucket{{le="{bound}"}}', total
-        yield "_sum", round(self._seconds, 6)
-        yield "_count", total
+        for operation, counts in sorted(self._buckets.items()):
+            total = 0
+            for bound, count in zip((*BUCKETS, "+Inf"), counts, strict=True):
+                total += count
+                yield f'_bucket{{operation="{operation}",le="{bound}"}}', total
+            yield f'_sum{{operation="{operation}"}}', round(self._seconds[operation], 6)
+            yield f'_count{{operation="{operation}"}}', total
 
 
 def _work() -> Iterable[tuple[str, float]]:

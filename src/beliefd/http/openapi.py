@@ -1,5 +1,6 @@
 """OpenAPI 3.1 from the operations table. `python -m beliefd.http.openapi` prints it as YAML."""
 
+import re
 from collections import Counter
 from functools import cache
 from types import UnionType
@@ -15,8 +16,10 @@ from beliefd.kernel.errors import Code, ErrorShape
 from beliefd.kernel.policy import Policy
 from beliefd.kernel.values import MAX_NOTES, Id
 from beliefd.ledger.envelope import Entry
+from beliefd.protocol.answers import answer_of, kept_answers
 from beliefd.protocol.beliefs import BeliefSnapshot, Health
 from beliefd.protocol.operations import OPERATIONS, VOCABULARIES, Operation, Parameter
+from beliefd.protocol.property_words import words_for
 from beliefd.protocol.statuses import STATUS
 from beliefd.steward.dispatch import KEY_PATTERN
 
@@ -35,6 +38,7 @@ parser reads alike: no repeated keys, no integers past 2^53 - 1, at most 60 leve
 SERVER: Final = {"name": "server", "description": "Is it well?"}
 TEXT: Final[Json] = {"type": "string"}
 BYTES: Final[Json] = {"type": "string", "format": "binary"}
+_SENTENCES: Final = re.compile(r"(?<=[.:]) (?=[A-Z`])")
 ETAG: Final[Json] = {
     "description": "The event id of the session's head, to send back as If-Match or If-None-Match;"
     " of content, its SHA-256",
@@ -115,12 +119,24 @@ def _schemas() -> tuple[dict[Any, Json], Json]:
     for section in fields(Policy):
         if isinstance(section.type, type) and issubclass(section.type, Struct):
             _name_keys(section.type, schemas)
+    _describe(schemas)
     entry = schemas["Entry"]
-    entry["properties"]["hash"] = {"type": "string", "pattern": "^[0-9a-f]{64}$"}
+    hashed = words_for("Entry", "hash")
+    entry["properties"]["hash"] = {"type": "string", "pattern": "^[0-9a-f]{64}$", "description": hashed}
     entry["required"].append("hash")
     by_type: dict[Any, Json] = dict(zip(types, refs, strict=True))
     schemas["AuditPage"]["properties"]["events"]["items"] = by_type[Entry]
     return by_type, dict(sorted(schemas.items()))
+
+
+def _describe(schemas: Json) -> None:
+    """By the sentence of its type's docstring that names a property, or by the words kept for it."""
+    for kind, schema in schemas.items():
+        sentences = _SENTENCES.split(" ".join(schema.get("description", "").split()))
+        for name, described in schema.get("properties", {}).items():
+            told = next((one for one in sentences if f"`{name}`" in one), words_for(kind, name))
+            if told is not None:
+                described.setdefault("description", told)
 
 
 def _with_short_names(refs: tuple[Json, ...], schemas: Json) -> tuple[list[Json], Json]:
@@ -184,12 +200,21 @@ def _operation(operation: Operation, refs: dict[Any, Json], schemas: Json, respo
     return described
 
 
+PATH_WORDS: Final = {
+    "sha256": "SHA-256 of the content, in hex",
+    "hypothesis": "A hypothesis of the session, by its id",
+    "join_key": "The key under which a call was announced",
+}
+"""Of values in paths that are no ids of something that the server has named."""
+
+
 def _parameters(operation: Operation) -> list[Json]:
     found: list[Json] = [
         {
             "name": name,
             "in": "path",
             "required": True,
+            "description": PATH_WORDS.get(name, f"Which {name.removesuffix('_id').replace('_', ' ')}"),
             "schema": msgspec.json.schema(operation.path_kinds.get(name, Id)),
         }
         for name in operation.path_names
@@ -212,7 +237,8 @@ def _query_parameter(parameter: Parameter) -> Json:
     schema = msgspec.json.schema(parameter.kind)
     if parameter.default is not None:
         schema["default"] = parameter.default
-    return {"name": parameter.name, "in": "query", "description": parameter.summary, "schema": schema}
+    told: Json = {"name": parameter.name, "in": "query", "description": parameter.summary, "schema": schema}
+    return {**told, "required": True} if parameter.required else told
 
 
 def _request_body(operation: Operation, refs: dict[Any, Json], schemas: Json) -> Json:
@@ -228,12 +254,13 @@ def _request_body(operation: Operation, refs: dict[Any, Json], schemas: Json) ->
 
 def _success(operation: Operation, refs: dict[Any, Json]) -> Json:
     if operation.stream:
-        answer: Json = {"description": operation.stream, "content": _content(operation.media, TEXT)}
+        content = _content(operation.media, TEXT, answer_of(operation))
+        answer: Json = {"description": operation.stream, "content": content}
     elif operation.answer is bytes:
-        content = {**_content(operation.media, BYTES), **_content("text/plain", TEXT)}
+        content = {**_content(operation.media, BYTES), **_content("text/plain", TEXT, answer_of(operation))}
         answer = {"description": operation.summary, "content": content}
     else:
-        content = _content(operation.media, refs[operation.answer])
+        content = _content(operation.media, refs[operation.answer], answer_of(operation))
         answer = {"description": operation.summary, "content": content}
     if _has_etag(operation):
         answer["headers"] = {"ETag": ETAG}
@@ -252,9 +279,9 @@ UNAVAILABLE: Final = (Code.STORAGE_UNAVAILABLE, Code.TOO_BUSY, Code.TIMED_OUT)
 
 
 def _failures(operation: Operation, refs: dict[Any, Json], responses: Json) -> Json:
-    codes = [Code.INVALID_REQUEST, Code.UNAUTHORIZED, Code.FORBIDDEN, *operation.errors]
+    codes = [Code.INVALID_REQUEST, Code.UNAUTHORIZED, Code.FORBIDDEN, *operation.codes]
     if "{session_id}" in operation.path:
-        codes.append(Code.SESSION_NOT_FOUND)
+        codes += [Code.SESSION_NOT_FOUND, Code.SESSION_ARCHIVED]
     if operation.takes_body:
         codes += [Code.PAYLOAD_TOO_LARGE, Code.UNSUPPORTED_MEDIA_TYPE]
     codes += [Code.LEDGER_BROKEN, Code.RATE_LIMITED, Code.INTERNAL, *UNAVAILABLE]
@@ -280,7 +307,8 @@ def _errors(codes: list[Code], refs: dict[Any, Json], responses: Json) -> Json:
 
 
 def _server_paths(refs: dict[Any, Json], responses: Json) -> Json:
-    well = {"200": {"description": "It is well", "content": _content("application/json", refs[Health])}}
+    healthy = _content("application/json", refs[Health], kept_answers()["health"])
+    well = {"200": {"description": "It is well", "content": healthy}}
     away = _errors([Code.STORAGE_UNAVAILABLE, Code.INTERNAL], refs, responses)
     counted = {"200": {"description": "Prometheus' text format", "content": _content("text/plain", TEXT)}}
     document = {
@@ -306,8 +334,8 @@ def _server_paths(refs: dict[Any, Json], responses: Json) -> Json:
     }
 
 
-def _content(media: str, schema: Json) -> Json:
-    return {media: {"schema": schema}}
+def _content(media: str, schema: Json, example: Any = None) -> Json:
+    return {media: {"schema": schema} if example is None else {"schema": schema, "example": example}}
 
 
 def as_yaml() -> str:

@@ -9,7 +9,7 @@ class uses its internals, which are listed in `fitting.INTERNALS` (docs/adr/0021
 import asyncio
 import re
 from functools import partial
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
@@ -17,8 +17,10 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from beliefd.http.direct import MAX_BODY, Verb, Verbs
 from beliefd.http.errors import retry_headers
 from beliefd.http.exchange import Exchange, opening
+from beliefd.http.heads import Heads, KnownHead
 from beliefd.http.replies import CUT, KNOWN, TAKEN, Reply
 from beliefd.http.seats import seats_of
+from beliefd.http.siblings import Siblings
 from beliefd.http.wire import LEAST_RATE, Wire
 from beliefd.kernel.errors import BeliefdError, Code, invalid
 from beliefd.protocol.statuses import STATUS
@@ -38,6 +40,7 @@ END_OF_HEAD: Final = re.compile(rb"\n\r?\n")
 LEAST_HEAD: Final = len(b"GET / HTTP/1.1")
 SILENCE_SECONDS: Final = 30.0
 """How long the next bytes of a request may take, and how long a caller may take nothing of its answer."""
+LAST_LOOK_SECONDS: Final = 0.05
 HEAD_SECONDS: Final = 30.0
 """How long all bytes of a head may take together."""
 
@@ -45,12 +48,20 @@ HEAD_SECONDS: Final = 30.0
 class Protocol(HttpToolsProtocol):
     """Hand it to uvicorn as `http=Protocol`."""
 
+    brought: bytes | None = None
+    """What another process has read of a connection that it handed over."""
+
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         self.wire = Wire(transport, self.loop)
         super().connection_made(self.wire)  # type: ignore[arg-type]
         self._verbs: Verbs | None = getattr(self.app, "verbs", None)
+        self._siblings: Siblings | None = getattr(self.app, "siblings", None)
+        self._fresh = True
         self._verb: Verb | None = None
         self._body = b""
+        self._heads = Heads()
+        self._begun: Verb | None = None
+        self._declined = False
         self._in_head = self._in_body = False
         self._in_request = True  # the first one is due as soon as there is a connection
         self._head_size = self._body_size = self._aside = self._dropped = self._length = 0
@@ -64,6 +75,8 @@ class Protocol(HttpToolsProtocol):
         self._seats = seats_of(self.server_state)
         if not self._seats.take(self):
             self._refuse(too_busy(f"{self._seats.limit} connections are open, and all of them are busy"))
+        if self.brought:
+            self.data_received(self.brought)
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._watch.cancel()
@@ -76,6 +89,7 @@ class Protocol(HttpToolsProtocol):
         lead back to it: together they would stay until they are collected, among what is there to stay."""
         self.cycle = self.scope = None  # type: ignore[assignment]
         self.pipeline.clear()
+        self._heads.forget()
         self._held, self._refusal = b"", None
         self._unset_keepalive_if_required()  # uvicorn leaves it set where the caller was cut off
 
@@ -89,6 +103,36 @@ class Protocol(HttpToolsProtocol):
     # -- reading ---------------------------------------------------------------------------------------
 
     def data_received(self, data: bytes) -> None:
+        if self._siblings is not None and self.rests:
+            slot = self._siblings.belongs_to(data)
+            if slot is not None and self.hand_over(slot, data):
+                return
+        self._receive(data)
+
+    @property
+    def rests(self) -> bool:
+        """Is it between two requests, with everything answered and taken?"""
+        return (
+            (self._fresh or not self._in_request)
+            and (self.cycle is None or self.cycle.response_complete)
+            and not (self.pipeline or self._held or self._refused or self._refusal)
+            and self.wire.is_empty
+            and not self.transport.is_closing()
+        )
+
+    def hand_over(self, slot: int, data: bytes) -> bool:
+        """Give the connection to another process, with what was read of its next request."""
+        if self._siblings is None or not self.rests:
+            return False
+        self.wire.hold()  # what comes from now on is read by whoever gets it
+        if not self._siblings.hand_over(slot, self.transport.get_extra_info("socket"), data):
+            self.wire.release()
+            return False
+        self.transport.close()
+        return True
+
+    def _receive(self, data: bytes) -> None:
+        self._fresh = False
         self._heard, self._idle = self.loop.time(), False
         if self._refused:
             self._drop(data)
@@ -99,6 +143,10 @@ class Protocol(HttpToolsProtocol):
 
     def _feed(self, data: bytes, start: int) -> None:
         """Read requests as long as none waits for its turn; what follows one that does is held."""
+        is_next = start == 0 and not self._in_request and self._verbs is not None
+        if is_next and (known := self._heads.find(data)) is not None and self._begin_known(known, data):
+            return
+        self._begun = None
         while start < len(data):
             if self._is_behind():
                 self._hold(data, start)
@@ -108,6 +156,8 @@ class Protocol(HttpToolsProtocol):
             start = end
             if self._refused or self._refusal is not None or self.transport.is_closing():
                 return
+        if is_next and self._begun is not None and not self._in_request:
+            self._heads.learn(data, self._begun, self.headers)
 
     def _hold(self, data: bytes, start: int) -> None:
         self.wire.hold()
@@ -177,8 +227,9 @@ class Protocol(HttpToolsProtocol):
     def on_headers_complete(self) -> None:
         self._in_head, self._in_body = False, True
         self._waited, self._looked = 0.0, self._heard
-        if self._verbs is not None and self._is_ordinary():
+        if self._verbs is not None and not self._declined and self._is_ordinary():
             self._verb = self._verbs.find(self.url)
+        self._declined = False
         if self._verb is None:
             self._pass_to_application()
 
@@ -239,6 +290,26 @@ class Protocol(HttpToolsProtocol):
             super().on_message_complete()
             return
         self._verb, self._body = None, b""
+        self._begun = verb
+        self._wait_for(verb, begun)
+
+    def _begin_known(self, known: KnownHead, data: bytes) -> bool:
+        """Begin a request with a head that was read before; False if it has to be read by the parser.
+
+        Between two requests the parser waits for the next one, and does not miss those that it never saw.
+        """
+        if self._is_behind() or self.cycle is None or self._verbs is None:
+            return False
+        begun = self._verbs.begin(known.verb, known.headers, data[known.size :])
+        if begun is None:
+            self._declined = True  # by the verb: it is the application that reads this request
+            return False
+        self._unset_keepalive_if_required()
+        self._wait_for(known.verb, begun)
+        return True
+
+    def _wait_for(self, verb: Verb, begun: "asyncio.Future[Any] | Reply") -> None:
+        assert self._verbs is not None  # noqa: S101 - that is where the verb comes from
         self._seats.work(self, known=True)
         exchange = Exchange(self, self._verbs, verb)
         self.cycle = exchange  # type: ignore[assignment]
@@ -337,10 +408,17 @@ class Protocol(HttpToolsProtocol):
         now = self.loop.time()
         if self.wire.is_stuck(now, SILENCE_SECONDS):
             self.transport.abort()
+        elif self._idle and not self._refused and self._is_slow(now):
+            # Where this process was kept from running, a request may be here that nobody has read yet.
+            self.loop.call_later(LAST_LOOK_SECONDS, self._close_unless_heard, self._heard)
         elif self._refused or self._is_slow(now):
             self.transport.close()
         self._looked = now
         self._watch = self._look_later()
+
+    def _close_unless_heard(self, heard: float) -> None:
+        if self._heard == heard and self._idle:
+            self.transport.close()
 
     def _is_slow(self, now: float) -> bool:
         """Did a request, or enough of the rest of one, not come in time while we read?"""

@@ -7,8 +7,8 @@ from typing import Final
 from beliefd.stores.base import StorageUnavailable
 
 KEEP_SECONDS: Final = 1.0
-PROBE_SECONDS: Final = 5.0
-"""A store that takes longer than this would not take a write either."""
+PROBE_SECONDS: Final = 1.8
+"""A store that takes longer than this is not ready. Whoever asks has an answer within two seconds."""
 
 
 class Readiness:
@@ -16,6 +16,7 @@ class Readiness:
 
     def __init__(self, probe: Callable[[], Awaitable[None]]) -> None:
         self._probe = probe
+        self._left: set[asyncio.Future[None]] = set()
         self._probing: asyncio.Task[None] | None = None
         self._failure: Exception | None = None
         self._probed_at = float("-inf")
@@ -32,13 +33,28 @@ class Readiness:
 
     async def _probe_once(self) -> None:
         self._failure = None
+        probe = asyncio.ensure_future(self._probe())
         try:
-            async with asyncio.timeout(PROBE_SECONDS):
-                await self._probe()
-        except TimeoutError:
-            self._failure = StorageUnavailable(f"the store did not answer in {PROBE_SECONDS:g} seconds")
+            done, _ = await asyncio.wait({probe}, timeout=PROBE_SECONDS)
+            if done:
+                probe.result()
+            else:
+                self._failure = StorageUnavailable(f"the store did not answer in {PROBE_SECONDS:g} seconds")
         except Exception as error:
             self._failure = error
         finally:
             self._probed_at = asyncio.get_running_loop().time()
             self._probing = None
+            if not probe.done():
+                self._leave(probe)
+
+    def _leave(self, probe: "asyncio.Future[None]") -> None:
+        """INVARIANT: nobody waits for a probe to end: one that hangs may take long to be called off."""
+        self._left.add(probe)
+        probe.add_done_callback(self._forget)
+        probe.cancel()
+
+    def _forget(self, probe: "asyncio.Future[None]") -> None:
+        self._left.discard(probe)
+        if not probe.cancelled():
+            probe.exception()  # looked at, so that nobody is told that it was not

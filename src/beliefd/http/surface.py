@@ -1,7 +1,7 @@
 """The operations over HTTP: a request becomes a call, and what comes of it an answer."""
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from functools import partial
 from typing import Final, NoReturn
@@ -9,7 +9,9 @@ from typing import Final, NoReturn
 from msgspec import Struct
 from starlette.types import Receive, Scope, Send
 
+from beliefd import tracing
 from beliefd.http.bodies import read_body
+from beliefd.http.draining import Draining
 from beliefd.http.encoding import encode, encode_in_pieces, is_large
 from beliefd.http.errors import answer_or_error, not_offered
 from beliefd.http.guard import caller_of, foreign_origin
@@ -20,6 +22,7 @@ from beliefd.http.metrics import Metrics
 from beliefd.http.replies import KNOWN, TAKEN, Answered, RawHeaders, Reply, Stream
 from beliefd.http.routing import Raw, Routes, decoded, parse_query
 from beliefd.http.standing import Judge, Standing
+from beliefd.http.traces import traced
 from beliefd.kernel.errors import BeliefdError, Code
 from beliefd.kernel.values import Principal
 from beliefd.protocol.approvals import WAIT
@@ -55,8 +58,9 @@ class Surface:
         self.in_force = runtime.steward.in_force
         self._store = runtime.steward.store
         self.authenticator = Authenticator(runtime.directory, runtime.sign_in)
-        self.metrics = Metrics()
+        self.metrics = Metrics(runtime.buckets)
         self.routes = Routes(OPERATIONS)
+        self.draining = Draining()
         self._standing = Standing(self.authenticator.refresh)
 
     async def answer(self, scope: Scope, receive: Receive, send: Send) -> bool:
@@ -65,14 +69,32 @@ class Surface:
         if found is None:
             return False
         offered, values = found
-        started = time.perf_counter()
         method = scope["method"]
         operation = offered.get("GET" if method == "HEAD" else method)
+        if tracing.tracer is None:
+            await self._serve(operation, values, offered, (scope, receive, send))
+            return True
+        with traced(method, operation, scope["headers"]) as span:
+            status = await self._serve(operation, values, offered, (scope, receive, send))
+            span.set(http__response__status_code=status)
+            if status >= 500:
+                span.fail(str(status))
+        return True
+
+    async def _serve(
+        self,
+        operation: Operation | None,
+        values: Raw,
+        offered: Mapping[str, Operation],
+        asgi: tuple[Scope, Receive, Send],
+    ) -> int:
+        scope, receive, send = asgi
+        started = time.perf_counter()
         name = "none" if operation is None else operation.name
         answered: Answered
         with ExitStack() as under_way:
             if operation is None:
-                answered = not_offered(method, offered)
+                answered = not_offered(scope["method"], offered)
             else:
                 incoming = Incoming(scope, receive, Holding(self.metrics.in_flight), under_way)
                 answered = await answer_or_error(self._answer(operation, values, incoming))
@@ -80,7 +102,7 @@ class Surface:
             await answered(scope, receive, send)
             if isinstance(answered, Reply) and len(answered.body) > LARGE_ANSWER and TAKEN in scope:
                 await scope[TAKEN]()
-        return True
+        return answered.status_code
 
     def count_request(self, principal: Principal) -> None:
         self.metrics.rates.count(principal.id, self.in_force.policy.bounds.requests_per_second)

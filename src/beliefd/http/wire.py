@@ -70,6 +70,10 @@ class Wire:
         self._transport.close()
 
     @property
+    def is_empty(self) -> bool:
+        return not self._kept and not self.pending
+
+    @property
     def pending(self) -> int:
         """Bytes that wait here to be taken."""
         waiting: int = self._transport.get_write_buffer_size()

@@ -29,6 +29,7 @@ Step = Callable[[Iterable[Any]], Iterable[Any]]
 _SEQUENCES: Final = (inspect.ListType, inspect.VarTupleType)
 _NO_NUMBERS: Final = frozenset({str, bool, type(None), msgspec.UnsetType})
 _NUMBERS: Final = frozenset({float, int})
+_FLOATS: Final = frozenset({float})
 
 
 class Untagged(Struct, frozen=True):
@@ -135,14 +136,19 @@ def _are_plain(held: list[Any]) -> bool:
 
     A sum with NaN in it is NaN, and smaller than nothing.
     """
-    kinds = set(map(type, held)) - _NO_NUMBERS
+    kinds = set(map(type, held))
+    if kinds == _FLOATS:
+        return _are_plain_floats(set(held))  # each once: most numbers are said several times
+    kinds -= _NO_NUMBERS
     if not kinds <= _NUMBERS:
         return False
-    # Each once: most numbers are said several times.
-    floats = {one for one in held if type(one) is float} if kinds else ()
-    if floats and not (min(floats) > 1e-5 and sum(floats) < 1e15 and not any(map(float.is_integer, floats))):
+    if float in kinds and not _are_plain_floats({one for one in held if type(one) is float}):
         return False
     return int not in kinds or all(abs(one) <= MAX_SAFE_INTEGER for one in held if type(one) is int)
+
+
+def _are_plain_floats(floats: set[float]) -> bool:
+    return min(floats) > 1e-5 and sum(floats) < 1e15 and not any(map(float.is_integer, floats))
 
 
 @cache

@@ -8,6 +8,7 @@ from beliefd.kernel.beliefs.commands import BeliefCommand
 from beliefd.kernel.catalogues.commands import CatalogueCommand
 from beliefd.kernel.claims.commands import ClaimCommand
 from beliefd.kernel.context.commands import ContextCommand
+from beliefd.kernel.erasures.commands import ErasureCommand
 from beliefd.kernel.experiments.commands import ExperimentCommand
 from beliefd.kernel.intents.commands import IntentCommand
 from beliefd.kernel.measurements.commands import MeasurementCommand
@@ -34,6 +35,7 @@ Command = (
     | SystemCommand
     | CatalogueCommand
     | TransferCommand
+    | ErasureCommand
 )
 VERB_OF: Final[dict[type, str]] = {kind: str(kind.__struct_config__.tag) for kind in Command.__args__}
 COMMAND_OF: Final[dict[str, type]] = {verb: kind for kind, verb in VERB_OF.items()}

@@ -16,6 +16,8 @@ from beliefd.kernel.claims.commands import RetractClaims
 from beliefd.kernel.commands import Command, verb_of
 from beliefd.kernel.context import rules as context
 from beliefd.kernel.doors import speculation_in
+from beliefd.kernel.erasures import rules as erasures
+from beliefd.kernel.erasures.commands import Erase
 from beliefd.kernel.errors import Code
 from beliefd.kernel.event import Refused
 from beliefd.kernel.events import Event
@@ -36,7 +38,7 @@ from beliefd.kernel.system import rules as system
 from beliefd.kernel.system.state import SYSTEM
 from beliefd.kernel.tables import Rules
 from beliefd.kernel.transfers import rules as transfers
-from beliefd.kernel.transfers.commands import ReceiveLedger
+from beliefd.kernel.transfers.commands import ReceiveLedger, SealSession, UnsealSession
 
 RULES: Final[Rules] = {
     **beliefs.RULES,
@@ -54,10 +56,17 @@ RULES: Final[Rules] = {
     **system.RULES,
     **catalogues.RULES,
     **transfers.RULES,
+    **erasures.RULES,
 }
 
+_OF_THE_END: Final = (ReceiveLedger, SealSession, UnsealSession, Erase)
 BELIEVING: Final = frozenset({*beliefs.RULES, LinkEvidence, StageIntent, RetractClaims})
 """Commands that change what is believed, some of them for good."""
+
+
+def is_sealed_against(session: Session, command: Command) -> bool:
+    """INVARIANT: nothing is written after a seal but what takes it away; who tries is on record elsewhere."""
+    return session.transfers.seal is not None and not isinstance(command, ReceiveLedger | UnsealSession)
 
 
 def decide(session: Session | None, command: Command, facts: Facts) -> Event:
@@ -65,9 +74,14 @@ def decide(session: Session | None, command: Command, facts: Facts) -> Event:
         if isinstance(command, DeclareSession):
             return speculation_in(command, facts.notes) or Declared()
         return Refused(code=Code.SESSION_NOT_FOUND, message="the session has not been declared")
-    if session.beliefs.terminated and not isinstance(command, ReceiveLedger):
+    if is_sealed_against(session, command):
+        return Refused(
+            code=Code.SESSION_SEALED,
+            message=f"session `{session.session_id}` is sealed; `{verb_of(command)}` was not applied",
+        )
+    if session.beliefs.terminated and not isinstance(command, _OF_THE_END):
         # INVARIANT: refused means nothing happened; a closed session stays as it was when it closed. All that
-        # can still be said of it is where it came from.
+        # can still be said is where it came from, that it is put away, and that texts beside it are gone.
         return Refused(
             code=Code.SESSION_TERMINATED,
             message=f"session `{session.session_id}` is terminated; `{verb_of(command)}` was not applied",

@@ -23,6 +23,7 @@ from beliefd.kernel.catalogues.commands import PinTools
 from beliefd.kernel.claims.commands import RetractClaims, SubmitClaims
 from beliefd.kernel.commands import Command
 from beliefd.kernel.context.commands import AddContext
+from beliefd.kernel.erasures.commands import Erase
 from beliefd.kernel.errors import Code
 from beliefd.kernel.event import Refused, refused, refused_by
 from beliefd.kernel.experiments.commands import DesignExperiment, RecordRun
@@ -41,7 +42,7 @@ from beliefd.kernel.substrate.commands import Propose, RecordOutcome, Remember, 
 from beliefd.kernel.substrate.memory import PROVISIONAL
 from beliefd.kernel.substrate.proposals import DeltaCandidate, without_vector
 from beliefd.kernel.system.commands import SystemCommand
-from beliefd.kernel.transfers.commands import ReceiveLedger
+from beliefd.kernel.transfers.commands import TransferCommand
 
 Part = Callable[[Any], Any]
 _QUOTED: Final = '","'
@@ -94,7 +95,9 @@ def _change(command: StageIntent) -> Any:
 JUDGED: Final[dict[type, Part]] = {
     **dict.fromkeys(speculation.RULES, _nothing),
     # What the server itself writes about what was let through before.
-    **dict.fromkeys((RecordRun, StartCall, RecordOutcome, RecordAttempt, Merge, ReceiveLedger), _nothing),
+    **dict.fromkeys((RecordRun, StartCall, RecordOutcome, RecordAttempt, Merge), _nothing),
+    # Where a ledger came from, and why it is put away: no belief can rest on it.
+    **dict.fromkeys(TransferCommand.__args__, _nothing),
     # Names of tools and digests of what was told: no belief can rest on them.
     AddContext: _nothing,
     # What a stranger wrote about his tools: it is shown, and nobody here states it.
@@ -103,6 +106,8 @@ JUDGED: Final[dict[type, Part]] = {
     **dict.fromkeys(SystemCommand.__args__, _nothing),
     # Why a session is to stop or to do less: nobody may be kept from saying that, whatever his words.
     **dict.fromkeys(SchedulingCommand.__args__, _nothing),
+    # Digests, and a person's reason: nobody may be kept from erasing, whatever his words.
+    Erase: _nothing,
     DeclareSession: _declaration,
     Eliminate: _elimination,
     # The raw answers of a model are measured, and stated by nobody.

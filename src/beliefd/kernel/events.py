@@ -7,6 +7,7 @@ from beliefd.kernel.beliefs.events import BeliefEvent
 from beliefd.kernel.catalogues.events import CatalogueEvent
 from beliefd.kernel.claims.events import ClaimEvent
 from beliefd.kernel.context.events import ContextEvent
+from beliefd.kernel.erasures.events import ErasureEvent
 from beliefd.kernel.event import Refused
 from beliefd.kernel.experiments.events import ExperimentEvent
 from beliefd.kernel.intents.events import IntentEvent
@@ -34,6 +35,7 @@ Event = (
     | SystemEvent
     | CatalogueEvent
     | TransferEvent
+    | ErasureEvent
 )
 KIND_OF: Final[dict[type, str]] = {kind: str(kind.__struct_config__.tag) for kind in Event.__args__}
 

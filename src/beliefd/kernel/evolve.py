@@ -15,6 +15,7 @@ from beliefd.kernel.beliefs.survivors import Survivors, Universe
 from beliefd.kernel.catalogues import folds as catalogues
 from beliefd.kernel.claims import folds as claims
 from beliefd.kernel.context import folds as context
+from beliefd.kernel.erasures import folds as erasures
 from beliefd.kernel.events import Event
 from beliefd.kernel.experiments import folds as experiments
 from beliefd.kernel.intents import folds as intents
@@ -43,6 +44,7 @@ FOLDS: Final[Folds] = {
     **system.FOLDS,
     **catalogues.FOLDS,
     **transfers.FOLDS,
+    **erasures.FOLDS,
 }
 
 

@@ -7,6 +7,7 @@ from beliefd.kernel.beliefs.findings import CitationFindings
 from beliefd.kernel.claims.endings import RetractionFindings
 from beliefd.kernel.claims.findings import ClaimFindings
 from beliefd.kernel.context.findings import ContextFindings
+from beliefd.kernel.erasures.findings import ErasureFindings
 from beliefd.kernel.experiments.findings import ExperimentFindings
 from beliefd.kernel.measurements.findings import MeasurementFindings
 from beliefd.kernel.observations.findings import ObservationFindings
@@ -26,6 +27,7 @@ Findings = (
     | ExperimentFindings
     | CitationFindings
     | AuthorityFindings
+    | ErasureFindings
 )
 
 

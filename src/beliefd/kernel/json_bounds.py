@@ -23,6 +23,9 @@ BOUNDS: Final[tuple[tuple[str, bytes, int], ...]] = (
     ("values", b",", MAX_VALUES),
 )
 """What is bounded, the signs that it is counted by, and how many there may be."""
+WEIGHTS: Final = {"objects and lists": 60, "keys": 12, "values": 12}
+"""Bytes that each counts for beside its own. A short text becomes twenty times its bytes, a long one seven
+times: with this, what is built stays below eight times what is counted."""
 NEVER_CROWDED: Final = min(bound for _, _, bound in BOUNDS)
 """So many bytes cannot hold more signs than any bound allows."""
 
@@ -35,16 +38,20 @@ class Crowded(Unreadable):
         self.limit = limit
 
 
-def refuse_crowded(data: bytes) -> None:
-    """INVARIANT: no value is built of more than this, whatever the bytes are."""
+def weighed(data: bytes) -> int:
+    """What a text counts for: its bytes, and more if it holds many values.
+
+    Crowded if there are too many. INVARIANT: no value is built of more than this, whatever the bytes are.
+    """
     if len(data) <= NEVER_CROWDED:
-        return
+        return len(data)
     counted = dict.fromkeys((what for what, _, _ in BOUNDS), 0)
     for piece in _outside_texts(data):
         for what, signs, limit in BOUNDS:
             counted[what] += sum(piece.count(sign) for sign in signs)
             if counted[what] > limit:
                 raise Crowded(what, limit)
+    return len(data) + sum(WEIGHTS[what] * count for what, count in counted.items())
 
 
 def _outside_texts(data: bytes) -> Iterator[bytes]:

@@ -8,6 +8,7 @@ from msgspec import UNSET, UnsetType
 from beliefd.kernel.canonical import MAX_SAFE_INTEGER, canonical
 from beliefd.kernel.catalogues.policy import CataloguesPolicy
 from beliefd.kernel.context.policy import ContextPolicy
+from beliefd.kernel.erasures.places import ErasablePlaces, refuse_unknown
 from beliefd.kernel.intents.state import IntentType
 from beliefd.kernel.labels import ATTESTED, Label
 from beliefd.kernel.limits import DEFAULT_LIMITS, LimitsPolicy
@@ -355,6 +356,7 @@ class Policy(Value, frozen=True):
     rules: dict[Id, Any] | UnsetType = UNSET
     scheduling: SchedulingPolicy | UnsetType = UNSET
     prove: Annotated[tuple[Guarantee, ...], msgspec.Meta(max_length=100)] | UnsetType = UNSET
+    erasable: ErasablePlaces | UnsetType = UNSET
 
     def __post_init__(self) -> None:
         # INVARIANT: every policy has a hash. What is free-form in it is looked at before it is in force.
@@ -365,6 +367,8 @@ class Policy(Value, frozen=True):
         named = [rule.name for rule in self.capabilities or ()]
         if twice := [name for name in named if named.count(name) > 1]:
             raise ValueError(f"`capabilities` has two rules named `{twice[0]}`")
+        if self.erasable is not UNSET:
+            refuse_unknown(self.erasable)
         if (any_tool := self.tools.get(ALL)) is not None and not any_tool.is_run_by_caller:
             raise ValueError("`*` in `tools` stands for tools that their callers run: `executor: caller`")
 

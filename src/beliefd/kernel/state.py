@@ -11,6 +11,7 @@ from beliefd.kernel.beliefs.state import Beliefs
 from beliefd.kernel.catalogues.state import Catalogue
 from beliefd.kernel.claims.state import Claims
 from beliefd.kernel.context.state import Context
+from beliefd.kernel.erasures.state import Erasures
 from beliefd.kernel.experiments.state import Experiments
 from beliefd.kernel.intents.state import Intents
 from beliefd.kernel.measurements.state import Measurements
@@ -46,6 +47,7 @@ class Session(Struct, frozen=True):
     transfers: Transfers = Transfers()
     catalogue: Catalogue = Catalogue()
     scheduling: Scheduling = Scheduling()
+    erasures: Erasures = Erasures()
 
 
 def grounded(session: Session) -> Session:

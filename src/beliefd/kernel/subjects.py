@@ -31,9 +31,11 @@ def undeclared(session: Session, claims: Iterable[Claim]) -> Refused | None:
 
 def fallen_subjects(session: Session, claims: Iterable[Claim]) -> set[str]:
     """The eliminated hypotheses that claims are about."""
-    survivors = session.beliefs.survivors
-    about = (claim.about.hypothesis for claim in claims if claim.about is not UNSET)
+    about = [claim.about.hypothesis for claim in claims if claim.about is not UNSET]
     named = {name for name in about if name is not UNSET}
+    if not named:
+        return set()
+    survivors = session.beliefs.survivors
     return {name for name in named if name not in survivors and survivors.universe.position(name) is not None}
 
 

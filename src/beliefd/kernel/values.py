@@ -23,10 +23,17 @@ DEFAULT_SPACE: Final = "default"
 """Where everything is that says nothing else."""
 Object = dict[str, Any]
 """A JSON object that is stored, hashed and handed back, never interpreted."""
+ERASABLE: Final = {"erasable": True}
+"""Marks members of commands whose texts and numbers no rule and no detector reads: policy may keep those
+beside the ledger, and a decision is the same with their digests in their place."""
+Said = Annotated[Object, msgspec.Meta(extra=ERASABLE)]
+"""An object of which no rule reads a text; it is for people."""
 Count = Annotated[int, msgspec.Meta(ge=0, le=MAX_SAFE_INTEGER)]
 Unit = Annotated[float, msgspec.Meta(ge=0.0, le=1.0)]
 Text = Annotated[str, msgspec.Meta(min_length=1, max_length=20_000)]
 Note = Annotated[str, msgspec.Meta(max_length=20_000)]
+Remark = Annotated[Note, msgspec.Meta(extra=ERASABLE)]
+"""A note of which no rule reads more than whether there is one."""
 MAX_NOTES: Final = 2_000
 Notes = Annotated[str, msgspec.Meta(min_length=1, max_length=MAX_NOTES)]
 """What a caller adds to the record of a command, for people. No rule reads it but the door."""
@@ -71,7 +78,7 @@ def seconds(timestamp: str) -> float:
 def later(now: str, by_seconds: float) -> str:
     """The time so many seconds after `now`, in the ledger's own spelling."""
     moment = datetime.fromtimestamp(seconds(now) + by_seconds, UTC)
-    return moment.strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+    return f"{moment.replace(tzinfo=None).isoformat(timespec='microseconds')}Z"
 
 
 @lru_cache(1024)

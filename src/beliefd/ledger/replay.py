@@ -33,6 +33,7 @@ from beliefd.ledger.envelope import (
 )
 from beliefd.ledger.left_out import LeftOut
 from beliefd.ledger.marks import Marks
+from beliefd.ledger.withheld import as_with_parts
 
 CHUNK: Final = 1_000
 """Small enough to stay in the processor's cache between hashing, reading and folding."""
@@ -241,7 +242,7 @@ class Redeciding:
         policy = self._policies.get(entry.policy_hash)
         if policy is None:
             raise LedgerBroken(entry.seq, entry.event_id, f"policy `{entry.policy_hash}` is not known")
-        event = decide(self.session, command, facts_of(entry, policy))
+        event = as_with_parts(entry, decide(self.session, command, facts_of(entry, policy)), policy)
         if without is not None and without.drops(event):
             return None
         if self.session is None:

@@ -4,7 +4,7 @@ The header names the session, the head and the policies; there is no time in it,
 gives the same bytes.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from hashlib import sha256
 from typing import Any, Final
 
@@ -13,6 +13,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from beliefd.kernel.canonical import NotCanonical, canonical, digest
+from beliefd.kernel.erasures.withholding import opened_part
+from beliefd.kernel.experiments.plan import Hex64
 from beliefd.kernel.policy import Policy, recorded
 from beliefd.kernel.strict_json import Unreadable, loads
 from beliefd.kernel.values import PROTOCOL, Head, Id
@@ -33,12 +35,36 @@ class BadExport(ValueError):
         self.message = message
 
 
+class Proof(Struct, frozen=True):
+    """That an event is in the log of a size: leaf number `index`, and the hashes that lead to the root."""
+
+    session_id: str
+    event_id: str
+    seq: int
+    hash: str
+    index: int
+    size: int
+    path: list[str]
+
+
 class Header(Struct, frozen=True, forbid_unknown_fields=True):
+    """`proof` is about the last event that a checkpoint covers, if the ledger was exported for one.
+
+    `parts` are what entries withhold, by digest, if the ledger was exported with them.
+    """
+
     format: str
     protocol: str
     session_id: Id
     head: Head
     policies: dict[str, Policy]
+    proof: Proof | None = None
+    parts: dict[Hex64, str] = {}
+
+    @property
+    def contents(self) -> dict[str, bytes]:
+        """What came along of what is withheld, as stores keep it."""
+        return {digest: part.encode() for digest, part in self.parts.items()}
 
 
 class Exported(Struct, frozen=True):
@@ -53,15 +79,26 @@ class Exported(Struct, frozen=True):
     policy_documents: dict[str, bytes]
 
 
-def header_line(session_id: str, head: Head, policy_documents: dict[str, bytes]) -> bytes:
-    header = {
+def header_line(
+    session_id: str, head: Head, policy_documents: dict[str, bytes], parts: Mapping[str, bytes] | None = None
+) -> bytes:
+    """`parts` are what entries withhold, by digest, if they are to come along."""
+    header: dict[str, Any] = {
         "format": FORMAT,
         "head": msgspec.to_builtins(head),
         "policies": {name: msgspec.json.decode(document) for name, document in policy_documents.items()},
         "protocol": PROTOCOL,
         "session_id": session_id,
     }
+    if parts:
+        header["parts"] = {name: part.decode() for name, part in parts.items()}
     return canonical(header) + b"\n"
+
+
+def with_proof(data: bytes, proof: dict[str, Any]) -> bytes:
+    """An exported ledger with a proof in its header."""
+    first, newline, rest = data.partition(b"\n")
+    return canonical({**_object(first, 1), "proof": proof}) + newline + rest
 
 
 def entry_lines(entries: Iterable[Sealed]) -> Iterator[bytes]:
@@ -130,6 +167,9 @@ def _header(value: dict[str, Any], number: int) -> Header:
     for claimed, document in value["policies"].items():
         if digest(document) != claimed:
             raise BadExport(number, f"policy `{claimed}` does not hash to its name")
+    for name, part in header.contents.items():
+        if opened_part(part, name) is None:
+            raise BadExport(number, f"part `{name}` does not hash to its name")
     return header
 
 

@@ -7,7 +7,8 @@ For each entry, in order:
   4. policy: the one it was decided under is known;
   5. decision: deciding its command again under the recorded facts and policy gives the outcome it records;
   6. state: its survivors hashes are those of the folded state before and after it, and so is its state hash,
-     where one is due.
+     where one is due;
+  7. withheld: what stands beside it, as far as it is at hand, hashes to its digest and fits the decision.
 After the last: the head that was promised is the head that was reached.
 """
 
@@ -16,7 +17,8 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
 
 import msgspec
-from msgspec import Struct
+from msgspec import UNSET, Struct
+from msgspec.structs import replace
 
 from beliefd.kernel.canonical import NotCanonical, canonical
 from beliefd.kernel.commands import Command
@@ -31,7 +33,10 @@ from beliefd.ledger.chain import genesis_hash
 from beliefd.ledger.envelope import Entry, LedgerBroken, Sealed, command_of, declaration, head_of, read
 from beliefd.ledger.replay import Position, facts_of
 from beliefd.ledger.state_hash import state_hash, state_hash_due
+from beliefd.ledger.withheld import as_with_parts, contradicted, parts_of
 
+NOTHING: Final[Mapping[str, bytes]] = {}
+NONE: Final[frozenset[str]] = frozenset()
 TEXTS: Final = frozenset({"reason", "message", "details", "caveats", "text", "remedy"})
 
 
@@ -44,18 +49,22 @@ class FirstBad(Struct, frozen=True):
 
 
 class Verification(Struct, frozen=True):
-    """The answer of `audit verify`."""
+    """The answer of `audit verify`. Of the `withheld` parts, some are `erased`, and some `absent`: not
+    erased, and not at hand either."""
 
     ok: bool
     checked: int
     first_bad: FirstBad | None = None
     head: Head | None = None
+    withheld: int = 0
+    erased: int = 0
+    absent: int = 0
 
 
 class Verifying:
     """Verification in progress: entries are handed over as they are read, and none of them is kept.
 
-    `policies` may grow while it goes on.
+    `policies` may grow while it goes on, and so may `contents`: what is at hand of withheld parts, by digest.
     """
 
     def __init__(
@@ -63,7 +72,10 @@ class Verifying:
         session_id: str,
         policies: Mapping[str, Policy],
         progress: Callable[[int], None] | None = None,
+        contents: Mapping[str, bytes] = NOTHING,
     ) -> None:
+        self._contents = contents
+        self._withheld: set[str] = set()
         self._session_id = session_id
         self._policies = policies
         self._progress = progress
@@ -76,9 +88,10 @@ class Verifying:
         """Check the next entries, up to the first one that does not hold."""
         try:
             for sealed in entries if self.bad is None else ():
-                self._session = _check_entry(
-                    sealed, self._session_id, self._session, self._head, self._policies
+                self._session, withheld = _check_entry(
+                    sealed, self._session_id, self._session, self._head, self._policies, self._contents
                 )
+                self._withheld |= withheld
                 self._head = head_of(sealed)
                 self._checked += 1
                 if self._progress is not None:
@@ -97,7 +110,15 @@ class Verifying:
         if self.bad is not None:
             return Verification(ok=False, checked=self._checked, first_bad=self.bad), None
         position = None if session is None or head is None else Position(session, head)
-        return Verification(ok=True, checked=self._checked, head=head), position
+        return self._held(Verification(ok=True, checked=self._checked, head=head)), position
+
+    def _held(self, result: Verification) -> Verification:
+        """The result with what became of withheld parts."""
+        if not self._withheld or self._session is None:
+            return result
+        gone = {digest for digest in self._withheld if digest in self._session.erasures.erased}
+        absent = self._withheld - gone - self._contents.keys()
+        return replace(result, withheld=len(self._withheld), erased=len(gone), absent=len(absent))
 
 
 def verify(
@@ -106,9 +127,10 @@ def verify(
     policies: Mapping[str, Policy],
     promised: Head | None = None,
     progress: Callable[[int], None] | None = None,
+    contents: Mapping[str, bytes] = NOTHING,
 ) -> tuple[Verification, Position | None]:
     """Run all steps on a ledger that is at hand."""
-    verifying = Verifying(session_id, policies, progress)
+    verifying = Verifying(session_id, policies, progress, contents)
     verifying.take(entries)
     return verifying.result(promised)
 
@@ -125,9 +147,14 @@ def _check_head(head: Head | None, promised: Head | None) -> None:
 
 
 def _check_entry(
-    sealed: Sealed, session_id: str, before: Session | None, head: Head | None, policies: Mapping[str, Policy]
-) -> Session:
-    """The steps of one entry, in their order; the state after it."""
+    sealed: Sealed,
+    session_id: str,
+    before: Session | None,
+    head: Head | None,
+    policies: Mapping[str, Policy],
+    contents: Mapping[str, bytes],
+) -> tuple[Session, frozenset[str]]:
+    """The steps of one entry, in their order; the state after it, and the digests of what it withholds."""
     # The place is counted, not read: an entry that gives a wrong number for itself is still named rightly.
     place = 1 if head is None else head.seq + 1
     try:
@@ -136,7 +163,8 @@ def _check_entry(
         begun = _check_link(entry, before, head)
         policy = _check_policy(entry, policies)
         _check_decision(entry, command, before, policy)
-        return _check_state(entry, begun, before, place)
+        after = _check_state(entry, begun, before, place)
+        return after, NONE if policy.erasable is UNSET else _check_withheld(entry, policy, contents)
     except _Broken as broken:
         raise LedgerBroken(place, sealed.event_id, str(broken)) from None
 
@@ -191,7 +219,7 @@ def _check_policy(entry: Entry, policies: Mapping[str, Policy]) -> Policy:
 
 def _check_decision(entry: Entry, command: Command, before: Session | None, policy: Policy) -> None:
     try:
-        decided = decide(before, command, facts_of(entry, policy))
+        decided = as_with_parts(entry, decide(before, command, facts_of(entry, policy)), policy)
     except (ValueError, OverflowError) as error:  # facts that no steward finds, such as an impossible time
         raise _Broken(f"it cannot be decided again: {error}") from None
     if not same_outcome(decided, entry.delta):
@@ -208,6 +236,17 @@ def _check_state(entry: Entry, begun: Session, before: Session | None, place: in
     if entry.state_hash != (state_hash(after) if state_hash_due(after, place) else None):
         raise _Broken("its `state_hash` is not that of the replayed state, or not where one is due")
     return after
+
+
+def _check_withheld(entry: Entry, policy: Policy, contents: Mapping[str, bytes]) -> frozenset[str]:
+    parts = parts_of(entry, policy)
+    try:
+        problem = contradicted(entry, parts, contents) if parts else None
+    except (msgspec.MsgspecError, ValueError, LookupError, TypeError) as error:
+        problem = f"what it withholds cannot be put back: {error}"
+    if problem is not None:
+        raise _Broken(problem)
+    return frozenset(part.digest for part in parts)
 
 
 def same_outcome(decided: Event, recorded: Event) -> bool:

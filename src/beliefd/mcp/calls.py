@@ -14,6 +14,7 @@ from mcp.server.context import ServerRequestContext
 from mcp.shared.exceptions import MCPError
 from pydantic import ValidationError
 
+from beliefd import tracing
 from beliefd.kernel.errors import BeliefdError
 from beliefd.mcp.answers import head_of, not_run, outcome_of, refused, size_of, tool_waits, uncertain
 from beliefd.mcp.conversation import Conversation
@@ -46,7 +47,8 @@ async def call_tool(talk: Conversation, ctx: Context, params: types.CallToolRequ
         )
     talk.busy += 1
     try:
-        return await _judged(talk, ctx, params)
+        with tracing.carrying(ctx.meta):
+            return await _judged(talk, ctx, params)
     finally:
         talk.busy -= 1
         talk.used_at = time.monotonic()

@@ -10,7 +10,7 @@ from mcp.server.context import ServerRequestContext
 from mcp.server.lowlevel import Server
 from mcp.shared.exceptions import MCPError
 
-from beliefd import __version__
+from beliefd import __version__, tracing
 from beliefd.client.asynchronous import AsyncCalls
 from beliefd.kernel.errors import BeliefdError
 from beliefd.mcp.answers import refused
@@ -44,7 +44,11 @@ def own_server(
     async def list_tools(_: Context, __: Any) -> types.ListToolsResult:
         return types.ListToolsResult(tools=listed)
 
-    async def call_tool(_: Context, params: types.CallToolRequestParams) -> types.CallToolResult:
+    async def call_tool(ctx: Context, params: types.CallToolRequestParams) -> types.CallToolResult:
+        with tracing.carrying(ctx.meta):
+            return await called(params)
+
+    async def called(params: types.CallToolRequestParams) -> types.CallToolResult:
         verb = offered.get(params.name)
         if verb is None:
             return refused(f"there is no tool `{params.name}` here", code="NOT_FOUND")

@@ -271,5 +271,5 @@ def words(error: BaseException) -> str:
     while isinstance(error, BaseExceptionGroup) and error.exceptions:
         error = error.exceptions[0]
     if isinstance(error, FileNotFoundError):
-        return f"there is no command `{error.filename}`"
+        return f"there is no command `{error.filename}`" if error.filename else "there is no such command"
     return (str(error) or type(error).__name__).splitlines()[0][:500]

@@ -21,13 +21,18 @@ def load_policy(path: Path) -> Policy:
 
 
 def parse_policy(data: bytes, name: str = "policy") -> Policy:
-    """A policy from the bytes of a file; `name` leads every error, `details.line` counts from one."""
+    """A policy from the bytes of a file; `name` leads every error, `details.line` counts from one.
+
+    What `policy show --json` prints is one, too: so a change is compared with what is in force.
+    """
     if len(data) > MAX_BYTES:
         raise invalid(f"`{name}`: a policy file may hold {MAX_BYTES} bytes at most", "$")
     value = parse_document(data, name)
     if value is None:
         # An editor that empties a file before it writes must not bring the defaults into force.
         raise invalid(f"`{name}` is empty; `{{}}` asks for all defaults", "$")
+    if isinstance(value, dict) and value.keys() >= {"policy", "policy_hash"}:
+        value = value["policy"]
     try:
         return compiled(convert(value, Policy))
     except BeliefdError as error:
@@ -46,6 +51,8 @@ def line_of(data: bytes, path: str) -> int:
     try:
         node = composed(data.decode().replace("\t", " "))
     except yaml.YAMLError:
+        return 1
+    if node is None:  # nothing but comments
         return 1
     line, rest = node.start_mark.line, path.removeprefix("$")
     while rest and (step := _step(node, rest)) is not None:

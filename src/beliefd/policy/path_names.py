@@ -11,10 +11,11 @@ from typing import Any, Final
 from msgspec import Struct
 
 from beliefd.kernel.policy import Policy
-from beliefd.kernel.substrate.explaining import Question, situated
+from beliefd.kernel.substrate.explaining import situated
 from beliefd.kernel.substrate.namespaces import WRITERS
 from beliefd.kernel.substrate.policy_keys import POLICY, is_of_policy
 from beliefd.kernel.substrate.predicates import CALL
+from beliefd.kernel.substrate.question import Question
 
 WRITTEN: Final = tuple(name for name, roles in WRITERS.items() if roles)
 """The namespaces that hold what somebody wrote, or what rules derived."""

@@ -5,6 +5,7 @@ cannot say (names of facts, references between parts), `beliefd policy check` sa
 """
 
 import re
+from collections.abc import Container
 from typing import Any, Final
 
 import msgspec
@@ -16,6 +17,7 @@ from beliefd.kernel.substrate.deriving import MAX_RULES
 from beliefd.kernel.substrate.operators import COUNTED, MAX_PATH, TABLE
 from beliefd.kernel.substrate.predicates import JOINING
 from beliefd.kernel.substrate.rule_reading import MAX_FACTS, RULES
+from beliefd.policy.key_words import KEYS
 
 DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"
 DEFS: Final = "#/$defs/{name}"
@@ -59,6 +61,10 @@ EFFECTS: Final = {
     "defer": "It waits, if its condition holds or there is none.",
     "degrade": "It is denied and the session goes one mode down, if its condition holds or there is none.",
 }
+WHEN: Final = "Under which condition; without one, always."
+OF_RULE: Final = "condition_of_rule"
+TIMELESS: Final = [name for name, one in TABLE.items() if one.reads]
+"""Rules read the state, and neither a call nor the time."""
 ASK: Final = {
     "v": 2,
     "effect": "ask",
@@ -71,10 +77,14 @@ ASK: Final = {
 def policy_schema() -> dict[str, Any]:
     """The schema, with what every part is for."""
     _, defined = msgspec.json.schema_components([Policy], ref_template=DEFS)
+    for name, part in defined.items():
+        for key, words in KEYS.get(name, {}).items():
+            part["properties"][key]["description"] = words
     policy = defined.pop("Policy")
     policy["properties"] |= {"constraints": _constraints(), "rules": _rules()}
     versions = {f"constraint_v{version}": _constraint(version) for version in EFFECTS_BY_VERSION}
     conditions = {f"condition_v{version}": _condition(version) for version in EFFECTS_BY_VERSION}
+    conditions[OF_RULE] = _condition(max(EFFECTS_BY_VERSION), OF_RULE, TIMELESS)
     return {
         "$schema": DIALECT,
         "title": "Policy of beliefd",
@@ -122,7 +132,7 @@ def _rules() -> dict[str, Any]:
             "additionalProperties": False,
             "properties": {
                 "v": {"const": 1, "description": "The version of the language that it is written in."},
-                "when": {"anyOf": [{"type": "null"}, _ref(f"condition_v{max(EFFECTS_BY_VERSION)}")]},
+                "when": {"anyOf": [{"type": "null"}, _ref(OF_RULE)], "description": WHEN},
                 "derive": {
                     "type": "object",
                     "description": "Facts by key. In a value, `{from: PATH}` stands for what is there.",
@@ -150,9 +160,12 @@ def _constraint(version: int) -> dict[str, Any]:
         "additionalProperties": False,
         "properties": {
             "v": {"const": version, "description": "The version of the language that it is written in."},
-            "effect": {"oneOf": [{"const": one, "description": EFFECTS[one]} for one in effects]},
+            "effect": {
+                "oneOf": [{"const": one, "description": EFFECTS[one]} for one in effects],
+                "description": "What it does where its condition holds.",
+            },
             "subject": _subject(),
-            "when": {"anyOf": [{"type": "null"}, _ref(f"condition_v{version}")]},
+            "when": {"anyOf": [{"type": "null"}, _ref(f"condition_v{version}")], "description": WHEN},
             "on_fail": {
                 "enum": list(ON_FAIL),
                 "default": "block",
@@ -186,12 +199,12 @@ def _subject() -> dict[str, Any]:
     }
 
 
-def _condition(version: int) -> dict[str, Any]:
-    known = [name for name, one in TABLE.items() if one.version <= version]
-    inner = _ref(f"condition_v{version}")
+def _condition(version: int, name: str = "", left_out: Container[str] = ()) -> dict[str, Any]:
+    known = [op for op, one in TABLE.items() if one.version <= version and op not in left_out]
+    inner = _ref(name or f"condition_v{version}")
     return {
         "type": "object",
-        "title": f"Condition, version {version}",
+        "title": "Condition of a rule" if name else f"Condition, version {version}",
         "required": ["op", "args"],
         "additionalProperties": False,
         "properties": {

@@ -9,8 +9,10 @@ from beliefd.documents import read_document
 from beliefd.kernel.errors import invalid
 from beliefd.kernel.policy import Policy
 from beliefd.kernel.substrate.capabilities import Capability
-from beliefd.kernel.substrate.explaining import Explanation, Question
+from beliefd.kernel.substrate.events import Verdict
+from beliefd.kernel.substrate.explaining import Explanation
 from beliefd.kernel.substrate.proposals import Patch
+from beliefd.kernel.substrate.question import Question
 from beliefd.kernel.values import Role, Value
 from beliefd.policy.coverage import fired_by
 from beliefd.policy.explaining.answering import explained, under
@@ -20,7 +22,7 @@ from beliefd.protocol.wire import convert
 
 
 class Expected(Value, frozen=True):
-    verdict: str
+    verdict: Verdict
     reason_code: str | None = None
 
 

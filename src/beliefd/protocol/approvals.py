@@ -15,6 +15,7 @@ from beliefd.kernel.approvals.state import (
     InformationSubject,
     IntentSubject,
     Subject,
+    SubjectKind,
 )
 from beliefd.kernel.claims.bundle import Claim, ClaimBundle, Decision, GateOverride, HumanApproval
 from beliefd.kernel.claims.gates.result import GateResult
@@ -27,15 +28,18 @@ from beliefd.kernel.intents.state import Change, EpistemicStatus
 from beliefd.kernel.labels import Label
 from beliefd.kernel.substrate.proposals import CallCandidate, DeltaCandidate
 from beliefd.kernel.transfers.state import Foreign
+from beliefd.kernel.values import Id, TierName
 from beliefd.protocol.afterwards import AgreementProgress, Correction, EndedClaim
-from beliefd.protocol.beliefs import BrokenLedger
+from beliefd.protocol.asked import AskedCall, DecidedBefore, Sign
+from beliefd.protocol.beliefs import ArchivedSession, BrokenLedger
 from beliefd.protocol.claims import JudgedBundle
+from beliefd.protocol.experiments import DataPicture
 from beliefd.protocol.intents import IntentView
 from beliefd.protocol.measurements import MeasurementView
 from beliefd.protocol.operation import (
     AT,
+    LIMIT,
     OF_SPACE,
-    PAGE,
     SESSION,
     Answer,
     Parameter,
@@ -48,6 +52,8 @@ from beliefd.protocol.substrate import CandidateAnswer
 
 APPROVAL: Final = "/v1/approvals/{approval_id}"
 LONGEST_WAIT: Final = 60
+AfterApproval = Annotated[str, Meta(pattern=r"^apr-[!-~]{1,500}$(?!\n)")]
+"""An item of the inbox, which need not be there any more."""
 InboxNews = Literal["approval.pending", "approval.decided", "approval.expired"]
 CHANGES: Final[dict[str, InboxNews]] = {"pending": "approval.pending", "timed_out": "approval.expired"}
 """By status; whatever else an item is by now, it is decided."""
@@ -57,20 +63,13 @@ WAIT: Final = Parameter(
     default=0,
     summary="So many seconds to wait for it to be decided",
 )
-
-
-class DataPicture(Answer, frozen=True):
-    """Data against what is predicted of them: a histogram from `low` to `high`, and the predicted region.
-
-    An end of the region is null where it has none.
-    """
-
-    low: float
-    high: float
-    counts: list[int]
-    mean: float
-    region_low: float | None
-    region_high: float | None
+NARROWED: Final = (
+    Parameter(name="tier", kind=TierName, summary="Only what has this tier"),
+    Parameter(name="agent", kind=Id, summary="Only what this principal proposed"),
+    Parameter(name="session_id", kind=Id, summary="Only what waits in this session"),
+    Parameter(name="kind", kind=SubjectKind, summary="Only what is about this"),
+)
+"""By what a list of items can be narrowed down: a page of it may then be shorter than its limit."""
 
 
 class TestRun(Answer, frozen=True):
@@ -130,12 +129,17 @@ class ApprovalCard(Answer, frozen=True):
     claims rest on. `proposer` is the principal that proposed it, `proposers` are also those who edited it.
     `asking` are the gates whose questions a yes answers, and `required` how many people must agree by today's
     policy. `cannot_run` says why a yes would be in vain now, `came_to` what became of an approved call.
+    `allowed_decisions` are without a yes for a person who proposed or edited it, under whatever name.
     `progress` says who has agreed while it waits, and still may; `overridden` which gates people let it pass.
     `ended` are claims of a published bundle that do not stand any more, `corrects` is what it puts right.
     `measurements` with their raw answers, and `proposition`, if a status would change, are there if the item
     was asked for by itself. In a list, what is very long comes `shortened`, without its content. `foreign` is
     there if the session began elsewhere: words that were said there do not count, and who imported it cannot
-    decide.
+    decide. `call` says how a call or a change of state was judged, `before` which of the last settled items
+    of the session were about the same (null if there are too many to look), `follows` which item led to this
+    one; these are there if it was asked for by itself. `session_title` is what the session is called, `signs`
+    what was found out about a call that speaks for care, the gravest first, and `decided_at` when a settled
+    item was settled, where its ledger says so in its words.
     """
 
     approval_id: str
@@ -174,6 +178,12 @@ class ApprovalCard(Answer, frozen=True):
     proposition: StatusCard | None = None
     shortened: bool = False
     foreign: Foreign | None = None
+    call: AskedCall | None = None
+    before: list[DecidedBefore] | None = None
+    follows: str | None = None
+    session_title: str = ""
+    signs: list[Sign] = []
+    decided_at: str | None = None
 
     @property
     def claims(self) -> list[Claim]:
@@ -206,11 +216,13 @@ def title_of(subject: Subject, raised: Raised) -> str:
 
 
 class Inbox(Answer, frozen=True):
-    """`broken` are the sessions of this page whose ledgers do not verify: what waits there is not shown."""
+    """`broken` are the sessions of this page whose ledgers do not verify: what waits there is not shown.
+    Nor is what was settled in those that are `archived`."""
 
     approvals: list[ApprovalCard]
     next: str | None
     broken: list[BrokenLedger] = []
+    archived: list[ArchivedSession] = []
 
 
 class DecidedApproval(Answer, frozen=True):
@@ -232,10 +244,14 @@ class DecidedApproval(Answer, frozen=True):
 
 
 class Grants(Answer, frozen=True):
+    """Standing grants of a session."""
+
     grants: list[Grant]
 
 
 class GrantAnswer(Answer, frozen=True):
+    """A standing grant as it is now."""
+
     grant: Grant
     audit_event_id: str
 
@@ -248,8 +264,10 @@ class ApprovalRows(Vocabulary):
         Inbox,
         "The inbox: what waits for a person, over all sessions",
         query=(
-            *PAGE,
+            Parameter(name="cursor", kind=AfterApproval, summary="`next` of the page before"),
+            LIMIT,
             Parameter(name="status", kind=ApprovalStatus, default="pending", summary="Only what is this"),
+            *NARROWED,
             OF_SPACE,
         ),
     )
@@ -263,13 +281,23 @@ class ApprovalRows(Vocabulary):
     follow_inbox = reads(
         "/v1/events",
         bytes,
-        "Live feed of what changes in the inbox from now on, over all sessions",
+        "Live feed of what changes from now on, over all sessions: in the inbox, or anywhere",
         media="text/event-stream",
         stream=(
             "Server-sent events: `event` is `approval.pending`, `approval.decided` or `approval.expired`, "
-            "`data` has `approval_id`, `session_id`, `status` and, of an approved call, `call_id`"
+            "`data` has `approval_id`, `session_id`, `status` and, of an approved call, `call_id`. With "
+            "`changes=all`, `event` is also `session.changed`, and its `data` has `session_id` and the `seq` "
+            "and `event_id` of its last event: many events of one session may be one change"
         ),
-        query=(OF_SPACE,),
+        query=(
+            OF_SPACE,
+            Parameter(
+                name="changes",
+                kind=Literal["approvals", "all"],
+                default="approvals",
+                summary="What is told: of the inbox alone, or of every session that grows",
+            ),
+        ),
     )
     decide_approval = writes(
         f"{APPROVAL}/decision",

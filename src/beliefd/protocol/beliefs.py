@@ -4,19 +4,17 @@ import math
 from collections.abc import Iterator
 from heapq import nsmallest
 from itertools import dropwhile, islice
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from msgspec import Meta, Struct
 from msgspec.structs import replace
 
 from beliefd.kernel.beliefs import commands
 from beliefd.kernel.beliefs.state import Beliefs, Obligation, Status
-from beliefd.kernel.doors import stopped_with
 from beliefd.kernel.errors import Code
 from beliefd.kernel.labels import Label
 from beliefd.kernel.parts import InOrder
-from beliefd.kernel.state import Session
-from beliefd.kernel.transfers.state import Foreign
+from beliefd.kernel.transfers.state import Foreign, Seal
 from beliefd.kernel.values import Head, Id, Object, OntologyBundle
 from beliefd.protocol.operation import (
     AT,
@@ -32,7 +30,11 @@ from beliefd.protocol.operation import (
     reads,
     writes,
 )
+from beliefd.protocol.titles import session_title
 from beliefd.protocol.wire import is_longer
+
+if TYPE_CHECKING:
+    from beliefd.kernel.state import Session
 
 SURVIVORS_PAGE = 10_000
 """A snapshot lists at most this many survivors; `n_survivors` is always exact."""
@@ -46,6 +48,8 @@ MAX_METADATA = 64 * 1024
 
 
 class ObligationView(Answer, frozen=True):
+    """An obligation and how far it is met."""
+
     obligation_id: str
     min_total_eliminations: int
     eliminations_since_entry: int
@@ -74,7 +78,9 @@ class BeliefSnapshot(Answer, frozen=True):
     """The state of a session as callers see it. `status` says what `entropy_proxy` alone would hide.
 
     `foreign` is there if the session began elsewhere: who imported it, from where, and up to which event.
-    `shortened` is there if obligations, conclusions or metadata are not listed completely.
+    `seal` is there if nothing more may be written into it.
+    `shortened` is there if obligations, conclusions or metadata are not listed completely. `title` is what it
+    is called: its `metadata.title`, or else its conversation or its hypothesis space.
     """
 
     session_id: str
@@ -95,7 +101,9 @@ class BeliefSnapshot(Answer, frozen=True):
     survivors_hash: str
     rests_on: RestsOn
     foreign: Foreign | None = None
+    seal: Seal | None = None
     shortened: Shortened | None = None
+    title: str = ""
 
 
 class Listed(Struct, frozen=True):
@@ -106,6 +114,8 @@ class Listed(Struct, frozen=True):
 
 
 class Declared(Answer, frozen=True):
+    """The session that was opened."""
+
     session_id: str
     snapshot: BeliefSnapshot
     audit_event_id: str
@@ -122,6 +132,8 @@ class Eliminated(Answer, frozen=True):
 
 
 class Recorded(Answer, frozen=True):
+    """The event on record, and the session after it."""
+
     snapshot: BeliefSnapshot
     audit_event_id: str
 
@@ -136,6 +148,8 @@ class Ruled(Answer, frozen=True):
 
 
 class Concluded(Answer, frozen=True):
+    """Whether a conclusion was accepted, and why or why not."""
+
     accepted: bool
     reason: str
     snapshot: BeliefSnapshot
@@ -151,15 +165,31 @@ class BrokenLedger(Answer, frozen=True):
     reason: str
 
 
+class ArchivedSession(Answer, frozen=True):
+    """A session whose ledger is not in the store: where it is, and what it must be."""
+
+    session_id: str
+    events: int
+    head: Head
+    place: str
+    file_sha256: str
+    archived_at: str
+    archived_by: str
+
+
 class SessionPage(Answer, frozen=True):
-    """`broken` are the sessions of the page whose ledgers do not verify; they do not hide the others."""
+    """`broken` are the sessions of the page whose ledgers do not verify; they do not hide the others.
+    `archived` are those whose ledgers are elsewhere."""
 
     sessions: list[BeliefSnapshot]
     next: str | None
     broken: list[BrokenLedger] = []
+    archived: list[ArchivedSession] = []
 
 
 class Health(Answer, frozen=True, kw_only=True):
+    """That the server answers, and which version it is."""
+
     status: Literal["ok"] = "ok"
     version: str
     protocol: str
@@ -170,7 +200,7 @@ def rests_on(beliefs: Beliefs) -> RestsOn:
 
 
 def snapshot_of(
-    session: Session,
+    session: "Session",
     head: Head,
     limit: int = SURVIVORS_PAGE,
     after: str | None = None,
@@ -210,11 +240,13 @@ def snapshot_of(
         survivors_hash=survivors.digest,
         rests_on=rests_on(beliefs if due is None else replace(beliefs, witnessed=0)),
         foreign=due or session.transfers.foreign,
+        seal=session.transfers.seal,
         shortened=shortened,
+        title=session_title(session),
     )
 
 
-def _listed(session: Session, listed: Listed | None) -> tuple[list[str], dict[str, int], Shortened | None]:
+def _listed(session: "Session", listed: Listed | None) -> tuple[list[str], dict[str, int], Shortened | None]:
     """The obligations and conclusions that a snapshot lists, and what it leaves out."""
     beliefs = session.beliefs
     before = None if listed is None else listed.obligations_before
@@ -282,7 +314,8 @@ class BeliefRows(Vocabulary):
         max_body=32 * MIB,
         idempotency_key=True,
         notes=True,
-        errors=(Code.CONFLICT, Code.NOT_FOUND, *stopped_with(commands.DeclareSession)),
+        errors=(Code.CONFLICT, Code.NOT_FOUND),
+        command=commands.DeclareSession,
         summary="Open a session over a fixed set of hypotheses",
         example={
             "ontology": {
@@ -292,7 +325,7 @@ class BeliefRows(Vocabulary):
                 "causal_graph_version": "v17",
             },
             "hypotheses": ["bad_deploy", "db_connection_exhaustion", "disk_full", "replication_lag"],
-            "metadata": {"incident": "INC-2041"},
+            "metadata": {"title": "Checkout is slow", "incident": "INC-2041"},
         },
     )
     list_sessions = reads(

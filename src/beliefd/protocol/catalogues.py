@@ -49,6 +49,8 @@ class PinnedTool(Answer, frozen=True):
 
 
 class CatalogueView(Answer, frozen=True):
+    """Tools of another server: those that were taken in, and those that wait for a person."""
+
     upstream: str
     session_id: str
     tools: list[PinnedTool]

@@ -177,6 +177,8 @@ class JudgedBundle(Answer, frozen=True):
 
 
 class BundlePage(Answer, frozen=True):
+    """Bundles of claims, oldest first."""
+
     claims: list[JudgedBundle]
     next: str | None
 

@@ -14,6 +14,8 @@ NAMED: Final = {"sha256": Sha256}
 
 
 class StoredContent(Answer, frozen=True):
+    """Where stored bytes are to be found: under their digest."""
+
     sha256: str
     size: int
 
@@ -37,7 +39,7 @@ class ContentRows(Vocabulary):
         status=201,
         body_media="application/octet-stream",
         content="Evidence, byte for byte",
-        errors=(Code.NOT_FOUND, Code.QUOTA_EXCEEDED),
+        errors=(Code.NOT_FOUND, Code.QUOTA_EXCEEDED, Code.CONTENT_ERASED),
         query=(SPACE,),
         summary="Keep evidence content under its SHA-256, so that gates can hash it again",
         example="pg_stat_activity: 163 of 200 connections are idle in transaction\n",
@@ -48,12 +50,12 @@ class ContentRows(Vocabulary):
         "Content, byte for byte, hashed again on its way out; a file to keep, never a page to show",
         media="application/octet-stream",
         path_kinds=NAMED,
-        errors=(Code.CONTENT_NOT_FOUND, Code.CONTENT_DAMAGED),
+        errors=(Code.CONTENT_NOT_FOUND, Code.CONTENT_DAMAGED, Code.CONTENT_ERASED),
     )
     show_content = reads(
         f"{CONTENT}/about",
         ContentView,
         "How large content is, and who brought it when",
         path_kinds=NAMED,
-        errors=(Code.CONTENT_NOT_FOUND,),
+        errors=(Code.CONTENT_NOT_FOUND, Code.CONTENT_ERASED),
     )

@@ -5,7 +5,6 @@ from typing import Any, Final
 from msgspec import UNSET, UnsetType
 
 from beliefd.kernel.context.commands import ANNOUNCEMENT, AddContext, ContextKind
-from beliefd.kernel.doors import stopped_with
 from beliefd.kernel.errors import Code
 from beliefd.kernel.labels import Label
 from beliefd.kernel.values import Id, Object, Value
@@ -43,6 +42,8 @@ class ContextRequest(Value, frozen=True):
 
 
 class ContextAnswer(Answer, frozen=True):
+    """Where what was told stands."""
+
     context_id: str
     seq: int
 
@@ -68,11 +69,15 @@ class ContextView(Answer, frozen=True):
 
 
 class ContextPage(Answer, frozen=True):
+    """What a session was told, oldest first."""
+
     items: list[ContextView]
     next: str | None = None
 
 
 class JoinAnswer(Answer, frozen=True):
+    """The session that a call was announced from."""
+
     session_id: str
 
 
@@ -88,7 +93,8 @@ class ContextRows(Vocabulary):
         if_match=True,
         idempotency_key=True,
         notes=True,
-        errors=(*stopped_with(AddContext), Code.NOT_FOUND, Code.QUOTA_EXCEEDED, *ON_WRITING),
+        errors=(Code.NOT_FOUND, Code.QUOTA_EXCEEDED, *ON_WRITING),
+        command=AddContext,
         summary="Tell what the agent was told, what a tool gave back, or which call is about to be made",
         beside=True,
         example={"kind": "user", "text": "Send the minutes to anna@example.com"},

@@ -72,13 +72,28 @@ class Progress(Answer, frozen=True):
     planned: int
 
 
+class DataPicture(Answer, frozen=True):
+    """Data against what is predicted of them: a histogram from `low` to `high`, and the predicted region.
+
+    An end of the region is null where it has none.
+    """
+
+    low: float
+    high: float
+    counts: list[int]
+    mean: float
+    region_low: float | None
+    region_high: float | None
+
+
 class ExperimentView(Answer, frozen=True):
     """A frozen plan, and its run if there is one. `informed_by` is the digest of hints, never their text.
 
     `label` says whether somebody else than its designer has witnessed its data, `observations` and `typed_by`
     where they came from; `tries` how many tests its designer has made on them, `left_out` how many results of
     the same tools it does not use, `choices` among how many lists of numbers its data were chosen. `caveats`
-    say in words what its outcome will not be able to do, and why.
+    say in words what its outcome will not be able to do, and why. `picture` is its data against what is
+    predicted of them; it is there if the experiment was asked for by itself and has numbers.
     """
 
     experiment_id: str
@@ -108,9 +123,12 @@ class ExperimentView(Answer, frozen=True):
     choices: int = 1
     caveats: list[str] = []
     lane: Lane = "grounded"
+    picture: DataPicture | None = None
 
 
 class ExperimentPage(Answer, frozen=True):
+    """Experiments of a session."""
+
     experiments: list[ExperimentView]
     next: str | None = None
 
@@ -141,6 +159,8 @@ class LinkedEvidence(Answer, frozen=True):
 
 
 class EvidencePage(Answer, frozen=True):
+    """Evidence of a session."""
+
     evidence: list[Evidence]
     next: str | None = None
 

@@ -8,8 +8,8 @@ from beliefd.kernel.canonical import MAX_SAFE_INTEGER
 from beliefd.kernel.policy import Policy
 from beliefd.kernel.substrate.constraints import OnFail, Reason
 from beliefd.kernel.substrate.events import Verdict
-from beliefd.kernel.substrate.explaining import Question
 from beliefd.kernel.substrate.proposals import Patch
+from beliefd.kernel.substrate.question import Question
 from beliefd.kernel.values import Id, Object, Role, TierName, Value
 from beliefd.protocol.operation import Answer
 

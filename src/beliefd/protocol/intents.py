@@ -7,7 +7,7 @@ from msgspec import Meta
 
 from beliefd.kernel.errors import Code
 from beliefd.kernel.experiments.prediction import Prediction
-from beliefd.kernel.intents.rules import content_of
+from beliefd.kernel.intents.binding import content_of
 from beliefd.kernel.intents.state import Change, EpistemicStatus, Intent, IntentState, IntentStep, IntentType
 from beliefd.kernel.speculation.lanes import Lane
 from beliefd.kernel.values import Id, Text, Value
@@ -48,6 +48,8 @@ class IntentView(Answer, frozen=True):
 
 
 class IntentPage(Answer, frozen=True):
+    """Write intents of a session."""
+
     intents: list[IntentView]
     next: str | None = None
 

@@ -27,6 +27,8 @@ class PropositionRow(Answer, frozen=True):
 
 
 class PropositionPage(Answer, frozen=True):
+    """Propositions over all sessions."""
+
     propositions: list[PropositionRow]
     next: str | None
 

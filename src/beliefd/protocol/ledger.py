@@ -6,7 +6,7 @@ from msgspec import Meta
 
 from beliefd.kernel.beliefs.commands import Citation, Merge
 from beliefd.kernel.beliefs.state import Status
-from beliefd.kernel.doors import stopped_with
+from beliefd.kernel.canonical import MAX_SAFE_INTEGER
 from beliefd.kernel.errors import Code
 from beliefd.kernel.labels import Label
 from beliefd.kernel.transfers.state import Foreign
@@ -15,6 +15,7 @@ from beliefd.protocol.beliefs import BeliefSnapshot, Eliminated, RestsOn
 from beliefd.protocol.operation import (
     LINES,
     MIB,
+    OF_SPACE,
     ON_WRITING,
     OPERATORS,
     SESSION,
@@ -36,6 +37,20 @@ SOLE_NAMES = 100
 """Of those on whom a conclusion hangs alone so many are listed, each with so many hypotheses."""
 InLedger = Annotated[str, Meta(pattern=r"^[0-9]{1,15}\.[0-9]{1,9}$")]
 """A `seq`, and how much of what its entry says was told."""
+AfterEntry = Annotated[str, Meta(pattern=r"^[^,]{1,256},[0-9]{1,15}$")]
+"""A session, and a `seq` in it."""
+# Only days that there are: what the document allows is what the server takes.
+_DAY = (
+    "([1-9][0-9]{3}-((0[13578]|1[02])-(0[1-9]|[12][0-9]|3[01])|(0[469]|11)-(0[1-9]|[12][0-9]|30)"
+    "|02-(0[1-9]|1[0-9]|2[0-8]))|([1-9][0-9](0[48]|[2468][048]|[13579][26])|2000)-02-29)"
+)
+_HOUR = "([01][0-9]|2[0-3]):[0-5][0-9]"
+# A `+` in an address is a blank, unless it is written as `%2B`.
+DayOrTime = Annotated[
+    str, Meta(pattern=f"^{_DAY}(T{_HOUR}:[0-5][0-9]([.][0-9]{{1,6}})?(Z|[+ -]{_HOUR}))?$(?!\\n)")
+]
+"""A day in UTC, or a time with its offset."""
+DAY_OR_TIME = "a day as in `2026-01-31`, or a time with `Z` or an offset as in `2026-01-31T14:00:00+02:00`"
 Named = Annotated[tuple[Id, ...], Meta(max_length=1_000)]
 
 
@@ -61,17 +76,39 @@ class AuditPage(Answer, frozen=True):
     next: str | None
 
 
+class AuditFound(Answer, frozen=True):
+    """Entries that were found, session by session, each in its order. `looked_at` is how many were read for
+    that; `next` goes on, also where an answer without a hit had looked at as many as one answer may.
+    `archived` is how many sessions are archived, 1,000 at most: their ledgers are not searched here."""
+
+    events: list[dict[str, Any]]
+    next: str | None
+    looked_at: int
+    archived: int = 0
+
+
 class FirstBad(Answer, frozen=True):
+    """The first event of a ledger that does not hold, and why."""
+
     seq: int
     event_id: str | None
     reason: str
 
 
 class Verified(Answer, frozen=True):
+    """Whether a ledger holds, event by event.
+
+    Of the parts that entries withhold, `erased` were erased as an event says; `absent` are neither erased nor
+    here. Without them everything is recomputed but for what the door read in them.
+    """
+
     ok: bool
     checked: int
     first_bad: FirstBad | None
     head: Head | None
+    withheld: int = 0
+    erased: int = 0
+    absent: int = 0
 
 
 class Testimony(Answer, frozen=True):
@@ -169,6 +206,8 @@ class Counterfactual(Answer, frozen=True):
 
 
 class Imported(Answer, frozen=True):
+    """A ledger that was verified and taken in."""
+
     session_id: str
     events: int
     snapshot: BeliefSnapshot
@@ -189,7 +228,45 @@ class LedgerRows(Vocabulary):
                 summary="How many entries per page",
             ),
             Parameter(name="since_event_id", kind=Id, summary="Only entries after this one"),
+            Parameter(
+                name="after",
+                kind=Annotated[int, Meta(ge=0, le=MAX_SAFE_INTEGER)],
+                summary="Only entries after the one with this `seq`",
+            ),
         ),
+    )
+    search_audit = reads(
+        "/v1/audit",
+        AuditFound,
+        "Search the ledgers of all sessions that the caller may see: by who, by tool, by time, by words",
+        query=(
+            Parameter(name="cursor", kind=AfterEntry, summary="`next` of the page before"),
+            Parameter(
+                name="limit",
+                kind=Annotated[int, Meta(ge=1, le=500)],
+                default=50,
+                summary="How many entries per page",
+            ),
+            Parameter(name="session", kind=Id, summary="Only entries of this session"),
+            Parameter(name="actor", kind=Id, summary="Only what was done by somebody whose id contains this"),
+            Parameter(name="tool", kind=Id, summary="Only what names this tool"),
+            Parameter(name="verb", kind=Id, summary="Only entries of this verb"),
+            Parameter(name="text", kind=Id, summary="Only entries that contain these words, in any case"),
+            Parameter(
+                name="since",
+                kind=DayOrTime,
+                summary="Only entries of this time or later, or from this day (`2026-01-31`, in UTC) on",
+                fits=DAY_OR_TIME,
+            ),
+            Parameter(
+                name="until",
+                kind=DayOrTime,
+                summary="Only entries of this time or earlier; this day (`2026-01-31`, in UTC) is included",
+                fits=DAY_OR_TIME,
+            ),
+            OF_SPACE,
+        ),
+        errors=(Code.SESSION_NOT_FOUND,),
     )
     verify = reads(
         f"{SESSION}/audit/verify", Verified, "Recompute the whole chain and name the first bad event"
@@ -199,6 +276,13 @@ class LedgerRows(Vocabulary):
         bytes,
         "The ledger as JSON Lines, ready for any verifier",
         media=LINES,
+        query=(
+            Parameter(
+                name="parts",
+                kind=Literal["kept"],
+                summary="With what its entries withhold, as far as that is kept; without it, if left out",
+            ),
+        ),
         stream="A header line, then one entry per line",
     )
     events = reads(
@@ -213,7 +297,14 @@ class LedgerRows(Vocabulary):
         Why,
         "Which observations spoke against a hypothesis, and what else was tried on it",
         slashed=True,
-        query=(Parameter(name="cursor", kind=InLedger, summary="`next` of the page before"),),
+        query=(
+            Parameter(name="cursor", kind=InLedger, summary="`next` of the page before"),
+            Parameter(
+                name="limit",
+                kind=Annotated[int, Meta(ge=1, le=10_000)],
+                summary="How many at most that spoke or were tried; without it, some megabytes of them",
+            ),
+        ),
         errors=(Code.INVALID_HYPOTHESIS_ID,),
     )
     counterfactual = asks(
@@ -232,7 +323,8 @@ class LedgerRows(Vocabulary):
         content="JSON Lines",
         max_body=256 * MIB,
         notes=True,
-        errors=(*stopped_with(Merge), *ON_WRITING),
+        errors=ON_WRITING,
+        command=Merge,
         summary="Take over the eliminations of a replica that was apart",
         example="<the lines of an exported replica of this session>\n",
     )

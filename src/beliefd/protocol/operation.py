@@ -6,7 +6,6 @@ from msgspec import Meta, Struct
 from msgspec.structs import force_setattr
 
 from beliefd.kernel.canonical import MAX_SAFE_INTEGER
-from beliefd.kernel.doors import stopped_with
 from beliefd.kernel.errors import Code
 from beliefd.kernel.values import Id, Role
 from beliefd.protocol.rights import Right
@@ -24,7 +23,7 @@ KIB: Final = 1024
 MIB: Final = 1024 * KIB
 EVERYONE: Final = frozenset(Role)
 OPERATORS: Final = frozenset({Role.ADMIN})
-ON_WRITING: Final = (Code.CONFLICT, Code.SESSION_TERMINATED)
+ON_WRITING: Final = (Code.CONFLICT, Code.SESSION_TERMINATED, Code.SESSION_SEALED)
 SESSION: Final = "/v1/sessions/{session_id}"
 LINES: Final = "application/x-ndjson"
 
@@ -42,20 +41,23 @@ class File(Struct, frozen=True, kw_only=True):
 
 
 class Parameter(Struct, frozen=True, kw_only=True):
-    """A query parameter: `kind` bounds it, for the parser and for the document alike."""
+    """A query parameter: `kind` bounds it, for the parser and for the document alike.
+
+    `fits` says in words what a text of a form of its own must be; without it, that form is a cursor's.
+    """
 
     name: str
     kind: Any
     summary: str
     default: Any = None
+    required: bool = False
+    fits: str = ""
 
 
-PAGE: Final = (
-    Parameter(name="cursor", kind=Id, summary="`next` of the page before"),
-    Parameter(
-        name="limit", kind=Annotated[int, Meta(ge=1, le=500)], default=50, summary="How many items per page"
-    ),
+LIMIT: Final = Parameter(
+    name="limit", kind=Annotated[int, Meta(ge=1, le=500)], default=50, summary="How many items per page"
 )
+PAGE: Final = (Parameter(name="cursor", kind=Id, summary="`next` of the page before"), LIMIT)
 AT: Final = Parameter(
     name="at",
     kind=Annotated[int, Meta(ge=1, le=MAX_SAFE_INTEGER)],
@@ -75,10 +77,11 @@ class Operation(Struct, Generic[A], frozen=True, kw_only=True, eq=False):
     that are not escaped, because nothing but a fixed ending can follow it; `path_kinds` are the types of
     values in the path that are no ordinary ids. With `notes`, the caller's notes are recorded with what comes
     of it. `errors` are those that only some operations know; bad input, missing rights and a broken store are
-    everybody's. `right` is what its caller needs in the space that it is about; a row that does not say so
-    needs `admin` if it is for operators, else `propose` if it writes, else `read`. What is `beside` is for
-    programs beside an agent (gateways, hooks, adapters) and never offered to an agent as tools: it
-    says what the user said, what tools are, what came of calls, or who may call them.
+    everybody's. `command` is what it puts to a session, where that is one. `right` is what its caller needs
+    in the space that it is about; a row that does not say so needs `admin` if it is for operators, else
+    `propose` if it writes, else `read`. What is `beside` is for programs beside an agent (gateways, hooks,
+    adapters) and never offered to an agent as tools: it says what the user said, what tools are, what came of
+    calls, or who may call them.
     """
 
     method: str
@@ -97,6 +100,7 @@ class Operation(Struct, Generic[A], frozen=True, kw_only=True, eq=False):
     idempotency_key: bool = False
     notes: bool = False
     errors: tuple[Code, ...] = ()
+    command: Any = None
     roles: frozenset[Role] = EVERYONE
     right: Right | None = None
     max_body: int = 16 * MIB
@@ -118,6 +122,15 @@ class Operation(Struct, Generic[A], frozen=True, kw_only=True, eq=False):
         if self.roles == OPERATORS:
             return Right.ADMIN
         return Right.PROPOSE if self.writes else Right.READ
+
+    @property
+    def codes(self) -> tuple[Code, ...]:
+        """Its errors, and those that the door of the kernel stops its command with."""
+        # The door knows all rules: clients, which ask nobody else for this, need not import them.
+        from beliefd.kernel.doors import stopped_with
+
+        stopped = () if self.command is None else stopped_with(self.command)
+        return tuple(dict.fromkeys((*self.errors, *stopped)))
 
     @property
     def begins_in_space(self) -> bool:
@@ -182,6 +195,7 @@ def writes(
         if_match=True,
         idempotency_key=True,
         notes=True,
-        errors=tuple(dict.fromkeys((*errors, *stopped_with(body), *ON_WRITING))),
+        errors=(*errors, *ON_WRITING),
+        command=body,
         **rest,
     )

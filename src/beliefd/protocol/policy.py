@@ -7,8 +7,9 @@ from beliefd.kernel.policy import Policy
 from beliefd.kernel.values import PEOPLE
 from beliefd.protocol.backtesting import AskBacktest, Backtest
 from beliefd.protocol.explaining import ExplainPolicy, PolicyExplanation
-from beliefd.protocol.operation import MIB, OPERATORS, Answer, Operation, Vocabulary, asks, reads
+from beliefd.protocol.operation import MIB, OF_SPACE, OPERATORS, Answer, Operation, Vocabulary, asks, reads
 from beliefd.protocol.proofs import ProofAnswer, ProvePolicy
+from beliefd.protocol.reviewing import PolicyReview
 
 
 class PolicyAnswer(Answer, frozen=True):
@@ -26,6 +27,12 @@ class PolicyRows(Vocabulary):
     """The rules in force"""
 
     show_policy = reads("/v1/policy", PolicyAnswer, "The policy in force and its hash")
+    review_policy = reads(
+        "/v1/policy/review",
+        PolicyReview,
+        "What is the matter with the rules in force, and which of them have stood in the way",
+        query=(OF_SPACE,),
+    )
     adopt_policy = Operation(
         method="PUT",
         path="/v1/policy",

@@ -53,6 +53,8 @@ class Proof(Answer, frozen=True):
 
 
 class ProofAnswer(Answer, frozen=True):
+    """What was proved of a policy, question by question."""
+
     policy_hash: str
     proofs: list[Proof]
     holds: bool

@@ -7,6 +7,8 @@ from beliefd.protocol.rights import Right
 
 
 class CreateSpace(Value, frozen=True):
+    """A space to make."""
+
     name: SpaceName
 
 
@@ -20,6 +22,8 @@ class SpaceView(Answer, frozen=True):
 
 
 class SpaceList(Answer, frozen=True):
+    """Spaces that the caller may look into."""
+
     spaces: list[SpaceView]
 
 

@@ -38,6 +38,8 @@ class Links(Answer, frozen=True):
 
 
 class SpeculationAnswer(Answer, frozen=True):
+    """Ideas that were noted, and what they could be linked to."""
+
     hypotheses: list[HypothesisView]
     links: Links
     soft_failures: list[str]
@@ -45,6 +47,8 @@ class SpeculationAnswer(Answer, frozen=True):
 
 
 class HypothesisPage(Answer, frozen=True):
+    """Hypotheses of the speculative lane."""
+
     hypotheses: list[HypothesisView]
     next: str | None = None
 

@@ -10,12 +10,17 @@ _BY_STATUS: Final[dict[int, list[Code]]] = {
     403: [Code.FORBIDDEN],
     404: [code for code in Code if code.endswith("NOT_FOUND")],
     405: [Code.METHOD_NOT_ALLOWED],
-    409: [Code.CONFLICT, Code.SESSION_TERMINATED],
+    409: [
+        *(Code.CONFLICT, Code.SESSION_TERMINATED, Code.NOT_COVERED, Code.SPLIT_VIEW, Code.LOG_ROLLED_BACK),
+        *(Code.LOG_KEY_UNKNOWN, Code.WITNESS_MISSING, Code.SESSION_SEALED),
+    ],
+    410: [Code.SESSION_ARCHIVED, Code.CONTENT_ERASED],
     413: [Code.PAYLOAD_TOO_LARGE],
     415: [Code.UNSUPPORTED_MEDIA_TYPE],
     422: [
         *(code for code in Code if code.startswith("SPECULATIVE_")),
         *(Code.HYPOTHESIS_IS_NOT_EVIDENCE, Code.NOT_WARRANTED, Code.LEDGER_BROKEN, Code.CONTENT_DAMAGED),
+        *(Code.CHECKPOINT_FORGED, Code.PROOF_INVALID, Code.ARCHIVE_INVALID),
     ],
     429: [Code.RATE_LIMITED],
     500: [Code.INTERNAL],

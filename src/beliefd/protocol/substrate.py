@@ -4,7 +4,6 @@ from typing import Annotated, Any, Final, Literal
 
 from msgspec import Meta
 
-from beliefd.kernel.doors import stopped_with
 from beliefd.kernel.errors import Code
 from beliefd.kernel.labels import Label
 from beliefd.kernel.substrate.capabilities import Amounts, Budgets, Scope, Used
@@ -216,6 +215,8 @@ class CallView(Answer, frozen=True):
 
 
 class ProposalAnswer(Answer, frozen=True):
+    """What was decided about each candidate."""
+
     state_snapshot_id: str
     results: list[CandidateAnswer]
     mode: str
@@ -232,6 +233,8 @@ class ToolView(Answer, frozen=True):
 
 
 class ToolList(Answer, frozen=True):
+    """Tools that agents can ask for."""
+
     tools: list[ToolView]
 
 
@@ -275,6 +278,8 @@ class CapabilityView(Answer, frozen=True):
 
 
 class CapabilityPage(Answer, frozen=True):
+    """Capabilities of a session."""
+
     capabilities: list[CapabilityView]
     next: str | None
 
@@ -315,10 +320,14 @@ class MemoryView(Answer, frozen=True):
 
 
 class MemoryPage(Answer, frozen=True):
+    """Entries of the memory that are in view."""
+
     entries: list[MemoryView]
 
 
 class MemoryAnswer(Answer, frozen=True):
+    """The entry of the memory as it is now."""
+
     memory: MemoryView
     audit_event_id: str
 
@@ -378,7 +387,8 @@ class SubstrateRows(Vocabulary):
         answer=IssuedCapability,
         status=201,
         notes=True,
-        errors=(*stopped_with(IssueCapability), *ON_CAPABILITIES),
+        errors=ON_CAPABILITIES,
+        command=IssueCapability,
         summary="Give an agent a capability, or narrow one down",
         beside=True,
         example={
@@ -407,7 +417,8 @@ class SubstrateRows(Vocabulary):
         answer=RevokedCapability,
         slashed=True,
         notes=True,
-        errors=(*stopped_with(RevokeCapability), *ON_CAPABILITIES),
+        errors=ON_CAPABILITIES,
+        command=RevokeCapability,
         beside=True,
         summary="End a capability and all that came out of it",
     )

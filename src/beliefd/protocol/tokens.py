@@ -38,6 +38,8 @@ class TokenView(Answer, frozen=True):
 
 
 class TokenList(Answer, frozen=True):
+    """Tokens, without their secrets."""
+
     tokens: list[TokenView]
 
 

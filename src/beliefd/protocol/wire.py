@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from beliefd.kernel import patterns
 from beliefd.kernel.errors import BeliefdError, Code, invalid
-from beliefd.kernel.json_bounds import Crowded, refuse_crowded
+from beliefd.kernel.json_bounds import Crowded, weighed
 from beliefd.kernel.locating import located
 from beliefd.kernel.strict_json import Unreadable, loads
 from beliefd.kernel.values import MAX_ID_LENGTH, Id, shown
@@ -22,20 +22,28 @@ CONVERTED_AT_ONCE: Final = 10_000
 _WHOLE = re.compile(r"(0|[1-9][0-9]{0,15})")
 
 
-def parse(data: bytes) -> Any:
+def weight_of(data: bytes) -> int:
+    """How many bytes a text counts for, or that there is too much in it."""
     try:
-        refuse_crowded(data)
-        return loads(data)
+        return weighed(data)
     except Crowded as error:
         details = {"path": error.path, "limit": error.limit}
         raise BeliefdError(Code.INVALID_REQUEST, error.message, details) from None
+
+
+def parse(data: bytes, known: bool = False) -> Any:
+    """The value; `known` if the text has been weighed before."""
+    if not known:
+        weight_of(data)
+    try:
+        return loads(data)
     except Unreadable as error:
         raise invalid(error.message, error.path) from None
 
 
-def parse_object(data: bytes) -> dict[str, Any]:
+def parse_object(data: bytes, known: bool = False) -> dict[str, Any]:
     """A body; an empty one is an object without fields."""
-    value = parse(data) if data else {}
+    value = parse(data, known) if data else {}
     if not isinstance(value, dict):
         raise invalid(f"expected a JSON object, got `{type(value).__name__}`", "$")
     return value
@@ -107,12 +115,16 @@ def query_values(parameters: Sequence[Parameter], given: dict[str, str]) -> dict
     if unknown:
         known = ", ".join(f"`{parameter.name}`" for parameter in parameters) or "none"
         raise invalid(f"unknown query parameter `{shown(unknown[0])}`; known: {known}", shown(unknown[0]))
-    return {
+    values = {
         parameter.name: _query_value(parameter, given[parameter.name])
         if parameter.name in given
         else parameter.default
         for parameter in parameters
     }
+    missing = next((one.name for one in parameters if one.required and one.name not in given), None)
+    if missing is not None:
+        raise invalid(f"query parameter `{missing}` is missing", missing)
+    return values
 
 
 def _query_value(parameter: Parameter, text: str) -> Any:
@@ -124,7 +136,7 @@ def _query_value(parameter: Parameter, text: str) -> Any:
             raise invalid(f"`{parameter.name}` must be one of {', '.join(choices)}", parameter.name)
         return text
     if get_args(parameter.kind)[:1] == (str,):
-        return _cursor(parameter, text)
+        return _formed(parameter, text)
     if not _WHOLE.fullmatch(text):
         raise invalid(f"`{parameter.name}` must be a whole number", parameter.name)
     try:
@@ -134,12 +146,13 @@ def _query_value(parameter: Parameter, text: str) -> Any:
         raise invalid(f"`{parameter.name}`: {message}", parameter.name) from None
 
 
-def _cursor(parameter: Parameter, text: str) -> str:
-    """A text of a form of its own: only an answer tells it."""
+def _formed(parameter: Parameter, text: str) -> str:
+    """A text of a form of its own: its words say what fits, or only an answer tells it."""
     try:
         return msgspec.convert(text, parameter.kind)  # type: ignore[no-any-return]
     except msgspec.ValidationError:
-        told = f"`{parameter.name}` is no cursor of this list; take it from `next`"
+        told = "is no cursor of this list; take it from `next`"
+        told = f"`{parameter.name}` {f'must be {parameter.fits}' if parameter.fits else told}"
         raise invalid(told, parameter.name) from None
 
 

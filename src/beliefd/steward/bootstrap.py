@@ -9,13 +9,17 @@ from typing import Any
 from msgspec import Struct
 
 from beliefd.kernel.policy import Policy
+from beliefd.steward.archiving import Archiving
+from beliefd.steward.buckets import Buckets
 from beliefd.steward.chains import checked
 from beliefd.steward.directory import Directory
 from beliefd.steward.dispatch import Handler, handlers_of, joined
 from beliefd.steward.effects.background import Background
+from beliefd.steward.effects.checkpoints import Checkpoints, LogSettings
 from beliefd.steward.effects.expiry import Expiry
 from beliefd.steward.effects.runner import Runner
 from beliefd.steward.effects.runs import ExperimentRuns
+from beliefd.steward.effects.sequencer import Sequencer
 from beliefd.steward.effects.tools import ToolCalls, Turns
 from beliefd.steward.environment import Environment
 from beliefd.steward.facts.catalogues import Catalogues
@@ -25,6 +29,7 @@ from beliefd.steward.facts.threats import Detector
 from beliefd.steward.feeds import Feeds
 from beliefd.steward.gate import Gate, guarded
 from beliefd.steward.handlers.approvals import ApprovalHandlers, GrantHandlers
+from beliefd.steward.handlers.archives import ArchiveHandlers
 from beliefd.steward.handlers.attempts import recording_attempts
 from beliefd.steward.handlers.backtesting import BacktestHandlers
 from beliefd.steward.handlers.batch import BatchHandlers
@@ -35,16 +40,21 @@ from beliefd.steward.handlers.claims import ClaimCheckHandlers, ClaimHandlers
 from beliefd.steward.handlers.content import ContentHandlers
 from beliefd.steward.handlers.context import ContextHandlers
 from beliefd.steward.handlers.counterfactual import CounterfactualHandlers
+from beliefd.steward.handlers.erasures import ErasureHandlers
 from beliefd.steward.handlers.experiments import EvidenceHandlers, ExperimentHandlers
 from beliefd.steward.handlers.explaining import ExplainHandlers
+from beliefd.steward.handlers.following import FollowHandlers
 from beliefd.steward.handlers.hooks import HookHandlers
 from beliefd.steward.handlers.intents import IntentHandlers
 from beliefd.steward.handlers.knowledge import KnowledgeHandlers
 from beliefd.steward.handlers.ledger import LedgerHandlers
+from beliefd.steward.handlers.log import LogHandlers
 from beliefd.steward.handlers.measurements import MeasurementHandlers
 from beliefd.steward.handlers.observations import ObservationHandlers
 from beliefd.steward.handlers.policy import PolicyHandlers
+from beliefd.steward.handlers.reviewing import ReviewHandlers
 from beliefd.steward.handlers.scheduling import SchedulingHandlers
+from beliefd.steward.handlers.searching import SearchHandlers
 from beliefd.steward.handlers.spaces import SpaceHandlers, TokenHandlers
 from beliefd.steward.handlers.speculation import SpeculationHandlers
 from beliefd.steward.handlers.substrate import (
@@ -57,6 +67,7 @@ from beliefd.steward.handlers.testimony import WhyHandlers
 from beliefd.steward.handlers.transfer import TransferHandlers
 from beliefd.steward.handlers.uncertainty import CalibrationHandlers, UncertaintyHandlers
 from beliefd.steward.joins import Joins
+from beliefd.steward.log import Log
 from beliefd.steward.policies import GIVEN, PolicyInForce
 from beliefd.steward.signin.verifier import Verifier
 from beliefd.steward.spaces import Spaces
@@ -83,6 +94,10 @@ class Runtime(Struct, frozen=True):
     runner: Runner
     judges: Judges
     background: Background
+    sequencer: Sequencer
+    checkpoints: Checkpoints
+    buckets: Buckets
+    archiving: Archiving
 
     async def close(self, patience: float | None = None) -> None:
         """Let what was accepted finish, but wait no longer than told for a hanging store; then close it."""
@@ -111,6 +126,7 @@ def bootstrap(  # noqa: PLR0913 - one argument per port
     runner: Runner | None = None,
     judges: Judges | None = None,
     sign_in: Verifier | None = None,
+    log: LogSettings | None = None,
 ) -> Runtime:
     """Wire everything up. One line per vocabulary, with what it needs and nothing else."""
     environment, registry = environment or Environment(), registry or default_registry
@@ -120,14 +136,17 @@ def bootstrap(  # noqa: PLR0913 - one argument per port
     in_force = PolicyInForce(store, environment, policy)
     meter, spaces = Meter(ledgers, judges), Spaces(ledgers)
     directory = Directory(ledgers, partial(system_state, positions), sign_in)
-    gate = Gate(ledgers, spaces)
-    finder = FactFinder(
-        ledgers, registry, meter, directory, spaces, detector, Catalogues(positions.fresh, spaces)
-    )
+    gate, buckets = Gate(ledgers, spaces), Buckets(store)
+    catalogues = Catalogues(positions.fresh, spaces)
+    finder = FactFinder(ledgers, registry, meter, directory, spaces, detector, catalogues, buckets)
     steward = Steward(store, positions, in_force, finder, environment)
     submit, feeds, background = steward.submit, Feeds(ledgers), Background()
     system = SystemLedger(ledgers, positions, submit)
     in_force.record, in_force.on_record = system.note_policy, system.adopted
+    steward.sealed.record = system.note_refusal
+    tree = Log(ledgers)
+    archiving = Archiving(ledgers, positions, tree, system, environment)
+    checkpoints = Checkpoints(ledgers, tree, system, environment, log or LogSettings())
     expiry = Expiry(ledgers, positions, submit, environment)
     tools = ToolCalls(ledgers, positions, submit, registry, in_force, background)
     runs = ExperimentRuns(ledgers, submit, runner, background)
@@ -137,15 +156,21 @@ def bootstrap(  # noqa: PLR0913 - one argument per port
         BeliefHandlers(ledgers, positions, steward.declare, spaces),
         BatchHandlers(ledgers, submit, signer, tools, background),
         LedgerHandlers(ledgers, positions, feeds),
+        SearchHandlers(ledgers),
+        LogHandlers(ledgers, tree, checkpoints, system),
+        ArchiveHandlers(archiving),
         WhyHandlers(ledgers, positions),
-        TransferHandlers(ledgers, positions, submit, system),
+        TransferHandlers(ledgers, positions, submit, system, in_force, environment),
         CounterfactualHandlers(ledgers),
         ClaimHandlers(ledgers, positions, submit),
         ClaimCheckHandlers(finder, in_force, environment),
         ContentHandlers(ledgers, in_force, environment),
+        ErasureHandlers(ledgers, positions, submit),
         ApprovalHandlers(ledgers, positions, submit, expiry, tools, in_force, finder, environment, feeds),
+        FollowHandlers(ledgers, positions, feeds, environment),
         GrantHandlers(positions, submit),
         PolicyHandlers(in_force),
+        ReviewHandlers(ledgers, in_force),
         ExplainHandlers(ledgers, positions, in_force, finder, environment),
         BacktestHandlers(ledgers, spaces),
         SpaceHandlers(ledgers, system, environment),
@@ -174,7 +199,8 @@ def bootstrap(  # noqa: PLR0913 - one argument per port
     handlers = guarded(handlers, gate)
     inner |= handlers
     return Runtime(
-        steward, handlers, feeds, directory, system, gate, sign_in, expiry, runner, judges, background
+        *(steward, handlers, feeds, directory, system, gate, sign_in, expiry, runner, judges, background),
+        *(Sequencer(tree), checkpoints, buckets, archiving),
     )
 
 

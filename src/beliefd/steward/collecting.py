@@ -6,11 +6,10 @@ at to decide something, and what is removed before the decision is written, is l
 that rests on it is refused (`Append.rests_on`).
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Final
 
 from beliefd.steward.projections.rebuilding import all_sessions
-from beliefd.steward.write.positions import Positions
 from beliefd.stores.base import KeptContent, Store
 from beliefd.stores.citations import Uncited
 
@@ -38,6 +37,7 @@ async def collect(
         after = candidates[-1].sha256
         uncited = Uncited(one.sha256 for one in candidates)
         await read_ledgers(store, uncited, progress)
+        uncited.left -= await store.cited_in_archives(uncited.left)
         left = [one for one in candidates if one.sha256 in uncited.left]
         found += left if dry_run else await _remove(store, left, before, uncited)
     return found
@@ -72,18 +72,3 @@ async def _remove(store: Store, left: list[KeptContent], before: str, uncited: U
         hashes = [one.sha256 for one in left[start : start + AT_ONCE]]
         removed += await store.remove_content(hashes, before, uncited)
     return removed
-
-
-class _Erasing(Uncited):
-    """Hashes that are removed whoever mentions them."""
-
-    def unread(self, heads: Iterable[tuple[str, int]]) -> list[tuple[str, int, int]]:
-        return []
-
-
-async def erase_context(store: Store, session_id: str, before: str) -> list[KeptContent]:
-    """Remove the texts that a session was told, and say what that was. The ledger keeps their digests, and
-    what stood in them counts as untrusted from then on."""
-    items = (await Positions(store).existing(session_id)).session.context.items.values()
-    names = sorted({one.content for one in items if one.content is not None})
-    return await store.remove_content(names, before, _Erasing(names))

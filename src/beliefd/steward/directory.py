@@ -18,6 +18,7 @@ from beliefd.kernel.system.state import KnownToken, System, TokenFacts
 from beliefd.kernel.values import Principal, Role, Tier
 from beliefd.protocol.rights import Right, rights_of
 from beliefd.steward.call import Caller
+from beliefd.steward.owners import owner_form
 from beliefd.steward.signin.verifier import Verifier
 from beliefd.stores.base import Store, Token
 
@@ -35,7 +36,8 @@ def principal_of(token: Token) -> Principal:
     role = Role(token.role)
     _, separator, name = token.name.rpartition("://")
     principal_id = token.name if separator else f"{_SCHEMES.get(role, role.value)}://{name}"
-    return Principal(id=principal_id, role=role, tier=token.tier, owner=token.owner or name or token.name)
+    owner = owner_form(token.owner or name or token.name)
+    return Principal(id=principal_id, role=role, tier=token.tier, owner=owner)
 
 
 def facts_of(row: Token) -> TokenFacts:

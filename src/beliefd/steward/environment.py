@@ -1,6 +1,7 @@
-"""The outside world in two functions: the time, and new ids. Nothing else in beliefd asks for them."""
+"""The outside world in three functions: the time, new ids, new salts. Nothing else asks for them."""
 
 import os
+import secrets
 import time
 from collections.abc import Callable
 from functools import lru_cache
@@ -51,8 +52,14 @@ def _end(digits: str) -> str:
     return f"{'89ab'[int(digits[0], 16) & 0x3]}{digits[1:4]}-{digits[4:]}"
 
 
+def salt() -> str:
+    """What nobody can guess: 32 random bytes, in hex."""
+    return secrets.token_hex(32)
+
+
 class Environment(Struct, frozen=True):
     """Handed to the steward, so that tests can freeze it."""
 
     now: Callable[[], str] = now
     new_id: Callable[[], str] = uuid7
+    new_salt: Callable[[], str] = salt

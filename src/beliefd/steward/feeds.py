@@ -11,6 +11,8 @@ from beliefd.ledger.envelope import Sealed
 from beliefd.stores.base import StorageUnavailable, Store
 
 HEARTBEAT_SECONDS = 15.0
+GO_ELSEWHERE: Final = b": the server is stopping; connect again, at another if there is one\nretry: 500\n\n"
+"""The last words of a feed: whoever reads it as browsers do comes back after so many milliseconds."""
 RETRY_SECONDS = 1.0
 PAGE_BYTES = 64 * 1024
 MOST_ENTRIES = 256

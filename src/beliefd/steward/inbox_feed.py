@@ -1,11 +1,14 @@
 """What changes in the inbox, as it changes, for one listener who sees some spaces."""
 
 import asyncio
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Final
 
 from msgspec import Struct
 
+from beliefd.kernel.system.state import SYSTEM
+from beliefd.kernel.values import Head
 from beliefd.protocol.approvals import InboxNews, change_of
 from beliefd.steward.feeds import HEARTBEAT_SECONDS, RETRY_SECONDS, Feeds
 from beliefd.stores.base import InboxRow, StorageUnavailable, Store, Within
@@ -25,20 +28,34 @@ class InboxChange(Struct, frozen=True):
     row: InboxRow
 
 
+class SessionChange(Struct, frozen=True):
+    """A session that has grown, and its last event."""
+
+    session_id: str
+    head: Head
+
+
+Change = InboxChange | SessionChange
+
+
 class InboxFeed:
     """Looks at the rows of the inbox: they are the same for all processes on one store."""
 
-    def __init__(self, store: Store, feeds: Feeds, within: Within, now: str) -> None:
-        """`now` is an id as events get them at this time."""
+    def __init__(
+        self, store: Store, feeds: Feeds, within: Within, now: str, *, sessions: bool = False
+    ) -> None:
+        """`now` is an id as events get them at this time. With `sessions`, every one that grows is told."""
+        self._sessions = sessions
+        self._grown: dict[str, None] = {}
         self._store = store
         self._feeds = feeds
         self._within = within
         self._pending: dict[str, None] = {}
         self._newest = f"{FIRST}{now}"
 
-    async def follow(self) -> AsyncGenerator[list[InboxChange] | None, None]:
+    async def follow(self) -> AsyncGenerator[Sequence[Change] | None, None]:
         """Changes as they come; None now and then, so that callers can show they are alive."""
-        with self._feeds.growth() as grown:
+        with self._feeds.growth() as grown, self._noting():
             await self._look()  # what is there already is no change
             yield None
             while not self._feeds.ended:
@@ -49,14 +66,41 @@ class InboxFeed:
                     alive = True
                 grown.clear()
                 pause = PAUSE_SECONDS
+                changes: Sequence[Change]
                 try:
-                    changes = await self._look()
+                    changes = [*await self._look(), *await self._changed()]
                 except StorageUnavailable:
                     changes, pause = [], RETRY_SECONDS
                     grown.set()
                 if changes or alive:
                     yield changes or None
                 await asyncio.sleep(pause)
+
+    @contextmanager
+    def _noting(self) -> Iterator[None]:
+        """Remember which sessions grow, each once until it is told, and no more than a listener is owed."""
+
+        def note(name: str) -> None:
+            if name and name != SYSTEM and len(self._grown) < MOST_FOLLOWED:
+                self._grown[name] = None
+
+        unsubscribe = self._store.subscribe(note) if self._sessions else None
+        try:
+            yield
+        finally:
+            if unsubscribe is not None:
+                unsubscribe()
+
+    async def _changed(self) -> list[SessionChange]:
+        """INVARIANT: of a session in a space that the listener does not see, nothing is told."""
+        names, self._grown = list(self._grown), {}
+        found = []
+        for name in names:
+            if self._within is not None and await self._store.space_of(name) not in self._within:
+                continue
+            head = await self._store.head(name)
+            found += [] if head is None else [SessionChange(name, head)]
+        return found
 
     async def _look(self) -> list[InboxChange]:
         """What is new, then what waits no longer."""

@@ -227,7 +227,9 @@ def _origin(adoption: Adoption) -> Origin:
 def _log_in_force(now: PolicyInForce) -> None:
     origin = now.origin
     where = "" if origin.place is None else f" from `{origin.place}`"
-    who = "" if origin.adopted_by is None else f", adopted by {origin.adopted_by}"
+    # A file counts for the server that was started with it: the store has not adopted it.
+    how = "adopted" if origin.source == "adopted" else "given"
+    who = "" if origin.adopted_by is None else f", {how} by {origin.adopted_by}"
     log.info("policy %s (%s%s)%s, is in force", now.hash, origin.source, where, who)
 
 

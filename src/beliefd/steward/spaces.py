@@ -21,8 +21,8 @@ class Spaces:
 
     async def of(self, session_id: str) -> str | None:
         """None if there is no such session."""
-        space = self._known.get(session_id) or await self._store.space_of(session_id)
-        if space is not None:
+        space = self._known.get(session_id)
+        if space is None and (space := await self._store.space_of(session_id)) is not None:
             self.learn(session_id, space)
         return space
 
@@ -33,7 +33,7 @@ class Spaces:
 
     async def only(self, session_id: str) -> tuple[str, ...]:
         """The space of a session, as what a question is about."""
-        space = await self.of(session_id)
+        space = self._known.get(session_id) or await self.of(session_id)
         return () if space is None else (space,)
 
     async def exists(self, name: str) -> bool:

@@ -15,6 +15,7 @@ from beliefd.protocol.rights import EVERYTHING, EVERYWHERE, Rights, rights_of, s
 from beliefd.steward.call import Caller
 from beliefd.steward.directory import LOCAL_AGENT, LOCAL_OPERATOR, Directory, caller_of, facts_of
 from beliefd.steward.environment import now
+from beliefd.steward.owners import is_id, refuse_disguised
 from beliefd.steward.signin.verifier import Verifier, is_signed
 from beliefd.steward.write.system import SystemLedger
 from beliefd.stores.base import Store, Token
@@ -40,6 +41,9 @@ async def make_token(  # noqa: PLR0913, PLR0917 - one argument per thing that is
     for text, path in ((name, "name"), (owner if owner is not None else name, "owner")):
         if not text or not text.isprintable() or len(text) > MAX_ID_LENGTH // 2:
             raise invalid(f"a token's {path} is a short line of printable text", path)
+        refuse_disguised(text, path)
+    if owner not in (None, name) and is_id(owner or ""):
+        raise invalid("a token's owner is a name, as in `ana`, and no other's id with `://`", "owner")
     if tier is None:
         tier = Tier.PRIVILEGE if role is Role.ADMIN else Tier.WRITE_LIMITED
     may = spaces_text(role, spaces)
@@ -89,7 +93,8 @@ class Authenticator:
 
     async def configured(self) -> bool:
         """Has any token ever been made, or can people sign in? Then nobody is let in without either."""
-        await self._directory.refresh()
+        if self._sign_in is None and not self._directory.closed:  # neither turns back
+            await self._directory.refresh()
         return self._sign_in is not None or self._directory.closed
 
     async def authenticate(self, header: str | None) -> Caller:

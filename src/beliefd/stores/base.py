@@ -1,7 +1,7 @@
 """The port that every store implements, and the values that cross it."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterable, Mapping, Sequence
-from typing import Final, Protocol, TypeAlias, TypeVar
+from typing import Final, Protocol, TypeAlias, TypeVar, runtime_checkable
 
 from msgspec import Struct
 
@@ -10,7 +10,9 @@ from beliefd.kernel.labels import Bringer
 from beliefd.kernel.values import DEFAULT_SPACE, Head
 from beliefd.knowledge.graph import LinkRow, NodeRow
 from beliefd.ledger.envelope import Sealed
+from beliefd.stores.archives import ArchiveStore
 from beliefd.stores.citations import Uncited
+from beliefd.stores.log import LogStore
 
 T = TypeVar("T")
 Within: TypeAlias = Collection[str] | None
@@ -23,6 +25,10 @@ class HeadMoved(Exception):
 
 class StorageUnavailable(Exception):
     """The store cannot take or give data right now: disk full, connection lost, file gone."""
+
+
+class Foreign(Exception):
+    """What everything was to be moved into holds something that is not of the source."""
 
 
 class Quota(Struct, frozen=True):
@@ -45,6 +51,10 @@ class QuotaExceeded(Exception):
         self.items = items
         self.size = size
         self.quota = quota
+
+
+class ContentErased(Exception):
+    """Somebody had it erased: it is not taken in again. The text is its hash."""
 
 
 class KeptContent(Struct, frozen=True):
@@ -75,6 +85,8 @@ class UsedKey(Struct, frozen=True):
 INBOX: Final = "inbox"
 GRAPH: Final = "graph"
 """The names under which stores keep projections; what is in them is the steward's business."""
+ERASED: Final = "erased"
+"""Digests that may not be kept. To write such a row is to remove the content, in the same transaction."""
 TOKENS: Final = "tokens"
 """Rows that are written with the events that they come from, and cannot be built anew: of a secret, the
 ledger holds less than the row."""
@@ -106,6 +118,18 @@ class InboxRow(Struct, frozen=True):
     @property
     def key(self) -> tuple[str]:
         return (self.approval_id,)
+
+
+class ErasedRow(Struct, frozen=True):
+    """That a session had content erased."""
+
+    session_id: str
+    sha256: str
+    event_id: str
+
+    @property
+    def key(self) -> tuple[str, str]:
+        return (self.session_id, self.sha256)
 
 
 class Append(Struct, frozen=True):
@@ -202,7 +226,26 @@ def bounded(rows: Iterable[T], max_bytes: int | None, size: Callable[[T], int]) 
     return taken
 
 
-class Store(Protocol):
+class Taken(Struct, frozen=True):
+    """What a process took from a bucket: it fills at `rate` a second, up to `full`."""
+
+    name: str
+    count: int
+    rate: float
+    full: float
+
+
+@runtime_checkable
+class Spending(Protocol):
+    """A store that processes on several machines share can keep buckets for all of them."""
+
+    async def spend(self, taken: Sequence[Taken]) -> dict[str, float]:
+        """Take so much from the buckets, which are full at first; what is left in each, and may be less than
+        nothing. It need not survive a crash."""
+        ...
+
+
+class Store(LogStore, ArchiveStore, Protocol):
     """INVARIANT: an append is whole and durable when it returns, or absent when it raises."""
 
     keeps_order: bool
@@ -214,7 +257,9 @@ class Store(Protocol):
         is not there."""
         ...
 
-    async def head(self, session_id: str) -> Head | None: ...
+    async def head(self, session_id: str) -> Head | None:
+        """Where a session stands; SessionArchived, if that is elsewhere."""
+        ...
 
     async def entries(
         self, session_id: str, after: int = 0, limit: int | None = None, max_bytes: int | None = None
@@ -241,7 +286,7 @@ class Store(Protocol):
         ...
 
     async def sessions(self, after: str | None, limit: int, within: Within = None) -> list[SessionRow]:
-        """Sessions ordered by id (ids are time-ordered), past `after`."""
+        """Sessions ordered by id (ids are time-ordered), past `after`; not those that are archived."""
         ...
 
     async def space_of(self, session_id: str) -> str | None:
@@ -302,6 +347,22 @@ class Store(Protocol):
         """A webhook was told how it ended: nothing more is to be told."""
         ...
 
+    async def lease(self, name: str, holder: str, seconds: float) -> bool:
+        """Take something for so long, or hold it for so long from now; False if another holder has it. What
+        counts is the clock of the store: those of its processes may differ."""
+        ...
+
+    async def end_lease(self, name: str, holder: str) -> None:
+        """Give a lease back before its time, if one has it."""
+        ...
+
+    async def share(self, name: str, secret: bytes, *, anew: bool = False) -> bytes:
+        """Bring what all processes on this store are to use under a name, unless it is there already, or in
+        its place. What they use from now on."""
+        ...
+
+    async def shared(self, name: str) -> bytes | None: ...
+
     async def node_ids(
         self, kind: str, statuses: Sequence[str], after: str | None, limit: int, within: Within = None
     ) -> list[str]:
@@ -348,7 +409,17 @@ class Store(Protocol):
     ) -> None:
         """Keep evidence under its hash, and who brought it first when into which space; the same content is
         kept once, and counts once for each who brought it. If that would be more than `quota`, raise
-        QuotaExceeded. Content of which nobody is known is in the default space."""
+        QuotaExceeded; if it was erased, raise ContentErased. Content of which nobody is known is in the
+        default space."""
+        ...
+
+    async def erased(self, hashes: Collection[str]) -> set[str]:
+        """Those of `hashes` that a session had erased."""
+        ...
+
+    async def sweep(self) -> bool:
+        """Take what was erased out of files that the store writes beside its data, and say whether nobody
+        kept it from that."""
         ...
 
     async def bringers(self, sha256: str, within: Within = None) -> list[Bringer]:

@@ -8,6 +8,16 @@ DIGITS: Final = 64
 _HEX: Final = re.compile(rb"[0-9a-fA-F]{%d,}" % DIGITS)
 
 
+def mentioned_in(records: Iterable[bytes]) -> set[str]:
+    """All that could be a hash in these records."""
+    found: set[str] = set()
+    for record in records:
+        for one in _HEX.finditer(record):
+            digits = one.group().decode().lower()
+            found.update(digits[start : start + DIGITS] for start in range(len(digits) - DIGITS + 1))
+    return found
+
+
 class Uncited:
     """Hashes of content that no record read so far mentions, and how far each ledger has been read.
 
@@ -22,10 +32,7 @@ class Uncited:
     def take(self, records: Iterable[bytes]) -> None:
         """Strike out what these records mention."""
         for record in records:
-            for found in _HEX.finditer(record):
-                digits = found.group().decode().lower()
-                for start in range(len(digits) - DIGITS + 1):
-                    self.left.discard(digits[start : start + DIGITS])
+            self.left -= mentioned_in((record,))
 
     def unread(self, heads: Iterable[tuple[str, int]]) -> list[tuple[str, int, int]]:
         """Of these ledgers with the `seq` of their heads, those that are longer than what was read of them:

@@ -3,7 +3,7 @@
 import asyncio
 import contextlib
 import hashlib
-from collections.abc import Awaitable, Callable, Iterable, Iterator
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from beliefd.kernel.canonical import canonical
@@ -42,6 +42,11 @@ def full_batch(session_id: str, expected: Head | None, entries: list[Sealed]) ->
         used_keys=[UsedKey("agent://a", f"{session_id} key", "request", session_id, last)],
         saved_state=SavedState(last, b"state"),
     )
+
+
+def same(found: Sequence[object], wanted: Sequence[object]) -> bool:
+    """For long lists and long entries: a test runner that explains how they differ takes minutes to."""
+    return list(found) == list(wanted)
 
 
 async def race(store: Store, expected: Head | None, other: Store | None = None, racers: int = 16) -> None:

@@ -8,7 +8,16 @@ from msgspec.structs import replace
 from beliefd.kernel.labels import Bringer
 from beliefd.kernel.values import Role
 from beliefd.ledger.envelope import head_of
-from beliefd.stores.base import HeadMoved, KeptContent, Quota, QuotaExceeded, Store
+from beliefd.stores.base import (
+    ERASED,
+    ContentErased,
+    ErasedRow,
+    HeadMoved,
+    KeptContent,
+    Quota,
+    QuotaExceeded,
+    Store,
+)
 from beliefd.stores.citations import Uncited
 from beliefd.testing.appends import CREATED, batch, chain, entry, raises
 from beliefd.testing.promises import Promises, promise
@@ -128,6 +137,32 @@ class ContentContract(Promises):
         )
         assert [type(one) for one in outcomes] == [HeadMoved, type(None)]
         assert await store.entries("s") == [first]
+
+    @promise
+    async def test_what_a_session_had_erased_goes_with_its_event_and_is_not_taken_again(
+        self, store: Store
+    ) -> None:
+        quota, first = Quota(items=2, bytes=8), entry("s", 1)
+        for n in (10, 11):
+            await store.put_content(named(n), b"1234", ANN, quota)
+        await store.put_content(named(10), b"1234", BOT, quota, "lab")
+        await store.append(batch("s", None, [first]))
+        gone = ErasedRow("s", named(10), "e2")
+        with raises(HeadMoved):
+            await store.append(batch("s", None, [entry("s", 1)], projected={ERASED: [gone]}))
+        assert await store.content(named(10)) == b"1234", "what is not written erases nothing"
+        await store.append(batch("s", head_of(first), [entry("s", 2)], projected={ERASED: [gone]}))
+        assert await store.content(named(10)) is None
+        assert await store.about_content(named(10)) is None
+        assert await store.bringers(named(10)) == []
+        assert await store.erased([named(10), named(11), named(12)]) == {named(10)}
+        assert await store.projected(ERASED, "s") == {gone}
+        with raises(ContentErased):
+            await store.put_content(named(10), b"1234", ANN)
+        assert await store.kept_content([named(10), named(11)]) == {named(11)}
+        assert await store.sweep()
+        await store.put_content(named(12), b"1234", ANN, quota)
+        await self._over(store, named(13), b"", ANN, quota)
 
     async def _over(self, store: Store, sha256: str, content: bytes, bringer: Bringer, quota: Quota) -> None:
         """INVARIANT: what is too much leaves nothing behind."""

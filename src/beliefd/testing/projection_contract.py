@@ -24,7 +24,7 @@ from beliefd.steward.projections.rebuilding import (
     stray_differences,
 )
 from beliefd.steward.write.steward import Steward
-from beliefd.stores.base import GRAPH, INBOX, HeadMoved, InboxRow, Row, Store
+from beliefd.stores.base import ERASED, GRAPH, INBOX, ErasedRow, HeadMoved, InboxRow, Row, Store
 from beliefd.testing.appends import CREATED, batch, chain, entry, outcomes_of, raises
 from beliefd.testing.graph_contract import graph_of
 from beliefd.testing.promises import promise
@@ -43,6 +43,7 @@ def rows_of(session_id: str, text: str = "pending") -> dict[str, tuple[Row, ...]
     return {
         INBOX: (waiting(session_id, "one", text), waiting(session_id, "two", text, LATER)),
         GRAPH: tuple(graph_of(session_id, text)),
+        ERASED: tuple(ErasedRow(session_id, f"{session_id}-{name}", text) for name in ("one", "two")),
     }
 
 

@@ -38,6 +38,28 @@ class SettingsContract(Promises):
         assert await store.calibration("se") is None
 
     @promise
+    async def test_a_lease_has_one_holder_until_it_ends_or_is_given_back(self, store: Store) -> None:
+        assert await store.lease("chore", "one", 600.0)
+        assert await store.lease("chore", "one", 600.0)
+        assert not await store.lease("chore", "two", 600.0)
+        assert await store.lease("another chore", "two", 600.0)
+        await store.end_lease("chore", "two")
+        assert not await store.lease("chore", "two", 600.0)
+        await store.end_lease("chore", "one")
+        assert await store.lease("chore", "two", -1.0)  # it has ended already
+        assert await store.lease("chore", "one", 600.0)
+        assert not await store.lease("chore", "two", 600.0)
+
+    @promise
+    async def test_what_was_brought_first_is_shared_until_it_is_replaced(self, store: Store) -> None:
+        assert await store.shared("secret") is None
+        assert await store.share("secret", b"\x00\xff") == b"\x00\xff"
+        assert await store.share("secret", b"another") == b"\x00\xff"
+        assert await store.share("secret", b"another", anew=True) == b"another"
+        assert await store.shared("secret") == b"another"
+        assert await store.shared("another secret") is None
+
+    @promise
     async def test_the_policy_that_was_adopted_last_is_given(self, store: Store) -> None:
         assert await store.adopted() is None
         first = Adoption("hash a", b"\x00\xff", "2026-02-01", "admin://Zoë")

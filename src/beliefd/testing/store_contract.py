@@ -31,8 +31,11 @@ from beliefd.testing.appends import (
     outcomes_of,
     race,
     raises,
+    same,
 )
+from beliefd.testing.archive_contract import ArchiveContract
 from beliefd.testing.content_contract import ContentContract
+from beliefd.testing.log_contract import LogContract
 from beliefd.testing.promises import promise
 from beliefd.testing.settings_contract import SettingsContract
 
@@ -47,7 +50,7 @@ AWKWARD_TEXTS = (
 IDS_IN_BYTE_ORDER = ("0", "A", "B", "Z", "_", "a", "a b", "ab", "b", "é", "ﬀ", "\U0001d11e")
 
 
-class StoreContract(ContentContract, SettingsContract):
+class StoreContract(ContentContract, LogContract, ArchiveContract, SettingsContract):
     """The promises of `beliefd.stores.base.Store`."""
 
     # -- what was appended is there ----------------------------------------------------------------
@@ -74,7 +77,7 @@ class StoreContract(ContentContract, SettingsContract):
     async def test_records_of_several_megabytes_come_back_byte_for_byte(self, store: Store) -> None:
         written = [entry("s", 1, "ä\x00" * 1_000_000), entry("s", 2, "x" * 4_000_000), entry("s", 3)]
         await store.append(batch("s", None, written, saved_state=SavedState(3, b"\x00\xff" * 2_000_000)))
-        assert await store.entries("s") == written
+        assert same(await store.entries("s"), written)
         assert await store.saved_state("s") == SavedState(3, b"\x00\xff" * 2_000_000)
 
     @promise
@@ -147,12 +150,12 @@ class StoreContract(ContentContract, SettingsContract):
         written = chain("s", 20, "x" * (1 << 20))
         await store.append(batch("s", None, written))
         chunks = [chunk async for chunk in store.stream("s")]
-        assert [one for chunk in chunks for one in chunk] == written
+        assert same([one for chunk in chunks for one in chunk], written)
         assert max(map(len, chunks)) <= 5
         for after in (0, 3):
             taken: list[list[bytes]] = []
             await store.replay("s", after, 20, taken.append)
-            assert [one for chunk in taken for one in chunk] == [one.record for one in written[after:]]
+            assert same([one for chunk in taken for one in chunk], [one.record for one in written[after:]])
             assert max(map(len, taken)) <= 5
 
     @promise
@@ -160,7 +163,7 @@ class StoreContract(ContentContract, SettingsContract):
         written = chain("s", 5_000)
         await store.append(batch("s", None, written))
         chunks = [chunk async for chunk in store.stream("s", 3)]
-        assert [one for chunk in chunks for one in chunk] == written[3:]
+        assert same([one for chunk in chunks for one in chunk], written[3:])
         assert all(chunks)
         assert [chunk async for chunk in store.stream("s", 5_000)] == []
         assert [chunk async for chunk in store.stream("other")] == []
@@ -173,9 +176,8 @@ class StoreContract(ContentContract, SettingsContract):
         for after, upto in ((0, 1_200), (0, 1), (3, 700), (1_000, 1_100), (1_199, 1_200), (1_200, 1_200)):
             taken: list[list[bytes]] = []
             await store.replay("s", after, upto, taken.append)
-            assert [one for chunk in taken for one in chunk] == [
-                entry.record for entry in written[after:upto]
-            ]
+            wanted = [entry.record for entry in written[after:upto]]
+            assert same([one for chunk in taken for one in chunk], wanted)
             assert all(taken)
 
         def choke(_: list[bytes]) -> None:

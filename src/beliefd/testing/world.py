@@ -24,6 +24,7 @@ from beliefd.protocol.claims import JudgedBundle
 from beliefd.protocol.operation import A
 from beliefd.protocol.rights import EVERYTHING, Rights
 from beliefd.steward.bootstrap import bootstrap
+from beliefd.steward.effects.checkpoints import LogSettings
 from beliefd.steward.facts.threats import Detector
 from beliefd.steward.signin.verifier import Verifier
 from beliefd.steward.write.turn import Outcome
@@ -106,7 +107,7 @@ class Person(Calls):
 class World(Embedded):
     """The embedded library, spoken to by `root` unless a person is named, for any number of threads."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - one argument per port
         self,
         target: str | os.PathLike[str] = MEMORY,
         policy: Policy | None = None,
@@ -116,6 +117,7 @@ class World(Embedded):
         registry: Registry | None = None,
         signer: Signer | None = None,
         sign_in: Verifier | None = None,
+        log: LogSettings | None = None,
     ) -> None:
         self.target = target
         self.signer = signer
@@ -125,6 +127,7 @@ class World(Embedded):
             "registry": registry,
             "signer": signer,
             "sign_in": sign_in,
+            "log": log,
         }
         super().__init__(target, ROOT, policy=policy, environment=self.clock.environment, **self._ports)
         self.agent, self.ann, self.bob, self.root = map(self.person, (AGENT, ANN, BOB, ROOT))

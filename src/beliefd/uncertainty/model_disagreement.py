@@ -9,7 +9,7 @@ from itertools import combinations
 from typing import Final
 
 from beliefd.kernel.policy import UncertaintyPolicy
-from beliefd.uncertainty.equivalence.lexical import LexicalJudge, agreement
+from beliefd.uncertainty.equivalence.judges import Judges
 from beliefd.uncertainty.equivalence.port import Bench, Judge, JudgeFailed
 from beliefd.uncertainty.result import DEFAULT_POLICY, Measured, check_answers, stated, unmeasured
 from beliefd.uncertainty.semantic_entropy import Clusters, meanings
@@ -29,14 +29,14 @@ def model_disagreement(
     The lexical judge grades a pair, others say only whether both are in one cluster.
     """
     check_answers(list(answers))
-    judge = judge or LexicalJudge()
+    judge = judge or Judges().named("lexical")
     bench = Bench(judge, recheck)
     try:
         clusters = meanings(answers, bench)
         bench.adjourn()
     except JudgeFailed as failure:
         return unmeasured(METHOD, str(failure), judge.name)
-    value = graded(answers) if isinstance(judge, LexicalJudge) else apart(clusters)
+    value = graded(answers) if judge.name == "lexical" else apart(clusters)
     largest = max(len(members) for members in clusters)
     said = f"{largest} of {len(answers)} answers mean the same ({judge.name} judge)"
     return Measured(
@@ -49,6 +49,8 @@ def model_disagreement(
 
 def graded(answers: Sequence[str]) -> float:
     """One minus the mean graded agreement of two answers."""
+    from beliefd.uncertainty.equivalence.lexical import agreement
+
     found: list[float] = []
     for a, b in combinations(answers, 2):
         check_wanted()

@@ -11,7 +11,7 @@ from typing import Final
 
 from beliefd.kernel.errors import invalid
 from beliefd.kernel.policy import UncertaintyPolicy
-from beliefd.uncertainty.equivalence.lexical import LexicalJudge
+from beliefd.uncertainty.equivalence.judges import Judges
 from beliefd.uncertainty.equivalence.port import Bench, Judge, JudgeFailed
 from beliefd.uncertainty.result import DEFAULT_POLICY, Measured, check_answers, stated, unmeasured
 from beliefd.uncertainty.rouge import rouge_l, words
@@ -33,7 +33,7 @@ def semantic_entropy(
     """How many meanings the answers have, as an entropy between 0 (one meaning) and 1 (all differ)."""
     check_answers(list(answers))
     weights = None if token_logprobs is None else likelihoods(token_logprobs, len(answers))
-    judge = judge or LexicalJudge()
+    judge = judge or Judges().named("lexical")
     bench = Bench(judge, recheck)
     try:
         clusters = meanings(answers, bench)

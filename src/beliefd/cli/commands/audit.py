@@ -6,65 +6,162 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+import msgspec
 from click import argument, option
 
 from beliefd.cli import output
+from beliefd.cli.checkpoints import KEYS, covered, kept_checkpoint, proof_in, proven, size_in, trust_in
 from beliefd.cli.files import read_bytes, write_bytes
-from beliefd.cli.ledgers import PAGE, Progress, progress, sessions_of, verify_stored
+from beliefd.cli.ledgers import PAGE, sessions_of, verify_stored
 from beliefd.cli.options import FILE, FILE_PATH, IN_SPACE, NOTES, SESSION
 from beliefd.cli.output import Exit, Reply, console, print_json
+from beliefd.cli.progress import counted, progress
 from beliefd.cli.target import Question, Target, asks, target_options
 from beliefd.kernel.errors import BeliefdError, Code, invalid
 
 if TYPE_CHECKING:
+    from beliefd.client.synchronous import Calls
     from beliefd.ledger.transfer import Exported
     from beliefd.protocol.ledger import Verified
 
 audit = click.Group("audit", help="Read, verify, replay, export, import and merge ledgers.")
 
 
-@audit.command()
-@SESSION
-@option("--since", metavar="EVENT", help="Only what came after this event.")
-@option("--follow", is_flag=True, help="Keep printing what is recorded, until Ctrl-C.")
-@target_options
-def show(target: Target, session_id: str, since: str | None, follow: bool) -> None:
-    """Print the ledger as a timeline; with --json, one event per line when following."""
-    from beliefd.cli.feed import follow_entries, show_entries
-
-    if follow:
-        follow_entries(target, session_id, since)
-    elif target.as_json:
-        print_json(target.ask(lambda calls: calls.audit_trace(session_id, since_event_id=since)))
-    else:
-        show_entries(target, session_id, since)
+EXPORTED = option(
+    "--file", "--ledger", "path", metavar="FILE", help="An exported ledger; no server or store is needed."
+)
 
 
 @audit.command()
 @argument("session_id", metavar="[SESSION]", required=False)
-@option("--file", "path", metavar="FILE", help="An exported ledger; no server or store is needed.")
-@option("--all", "every", is_flag=True, help="Every session that there is.")
+@EXPORTED
+@option("--since", metavar="EVENT", help="Only what came after this event.")
+@option("--follow", is_flag=True, help="Keep printing what is recorded, until Ctrl-C.")
+@option("--brief", is_flag=True, help="One line per event, without claims, arguments and reasons.")
 @target_options
-def verify(target: Target, session_id: str | None, path: str | None, every: bool) -> None:
-    """Recompute every hash, link and decision, and name the first event that does not hold."""
+def show(
+    target: Target, session_id: str | None, path: str | None, since: str | None, follow: bool, brief: bool
+) -> None:
+    """Print the ledger as a timeline; with --json, one event per line when following."""
+    from beliefd.cli.auditing import show_ledger
+    from beliefd.cli.feed import follow_entries
+
+    if (session_id is None) == (path is None):
+        raise click.UsageError("give one of SESSION or `--file`")
+    if follow and path is not None:
+        raise click.UsageError("a file does not grow: `--follow` needs a SESSION")
+    if follow:
+        follow_entries(target, str(session_id), since, brief)
+    elif target.as_json and path is None:
+        print_json(target.ask(lambda calls: calls.audit_trace(str(session_id), since_event_id=since)))
+    else:
+        show_ledger(target, session_id, path, since, brief)
+
+
+@audit.command()
+@argument("name", metavar="TOOL|ACTOR")
+@option("--session", "session_id", metavar="SESSION", help="Only in this session. Default: in all.")
+@EXPORTED
+@target_options
+def who(target: Target, name: str, session_id: str | None, path: str | None) -> None:
+    """Print every event that an actor is behind, or that is about a tool. Exits 1 if there is none."""
+    from beliefd.cli.auditing import who as found
+
+    sys.exit(found(target, name, session_id, path))
+
+
+@audit.command()
+@argument("session_id", metavar="[SESSION]", required=False)
+@EXPORTED
+@option("--all", "every", is_flag=True, help="Every session that there is.")
+@option(
+    "--expect-head",
+    "expected",
+    metavar="HASH",
+    help="A head that was noted earlier: fail unless it is the head, or an earlier event.",
+)
+@option("--checkpoint", metavar="FILE", help="Say which of its events this checkpoint of the log covers.")
+@option("--proof", metavar="FILE", help="The proof for that. Default: the one in the ledger's header.")
+@KEYS
+@target_options
+def verify(
+    target: Target,
+    session_id: str | None,
+    path: str | None,
+    every: bool,
+    expected: str | None,
+    checkpoint: str | None,
+    **proven_by: Any,
+) -> None:
+    """Recompute every hash, link and decision, and name the first event that does not hold.
+
+    With a checkpoint that somebody kept, say which events it covers: these were there when it was signed, and
+    nothing in them or before them has changed since. Whether more followed, no file can show.
+    """
     if [session_id is not None, path is not None, every].count(True) != 1:
         raise click.UsageError("give one of SESSION, `--file` or `--all`")
-    if every:
+    if every and expected is not None:
+        raise click.UsageError("a head is that of one ledger: `--expect-head` needs SESSION or `--file`")
+    if checkpoint is not None and (path is None or expected is not None):
+        raise click.UsageError("`--checkpoint` goes with an exported ledger alone: `--ledger FILE`")
+    if checkpoint is None and any(proven_by.values()):
+        raise click.UsageError("`--key`, `--witness` and `--proof` go with `--checkpoint`, to check it")
+    if checkpoint is not None and path is not None:
+        ok = _verify_covered(target, path, checkpoint, **proven_by)
+    elif every:
         ok = _verify_all(target)
     else:
         answer = _verify_file(path) if path is not None else _verify_one(target, str(session_id))
+        words = _expected(target, answer, session_id, path, expected) if answer.ok and expected else ""
         output.show(answer, target.as_json)
+        if words and not target.as_json:
+            click.echo(words)
         ok = answer.ok
     sys.exit(Exit.ALLOWED if ok else Exit.LEDGER_BROKEN)
+
+
+def _expected(
+    target: Target, answer: "Verified", session_id: str | None, path: str | None, expected: str
+) -> str:
+    from beliefd.cli.auditing import entries_in, refuse_other_head
+    from beliefd.cli.feed import entries
+
+    found = entries(target, str(session_id)) if path is None else entries_in(path)
+    return refuse_other_head(answer, expected, found)
 
 
 @audit.command()
 @SESSION
 @option("-o", "--output", "place", type=FILE_PATH, help="Default: stdout.")
+@option("--cloudevents", is_flag=True, help="As CloudEvents, one per line; a file is gone on with.")
+@option("--follow", is_flag=True, help="CloudEvents: keep on with what is recorded, until Ctrl-C.")
+@option("--since", metavar="EVENT", help="CloudEvents: only what came after this event.")
+@option("--post", metavar="URL", help="CloudEvents: send each to this address, in order.")
+@option("--checkpoint", metavar="FILE", help="With a proof of what this checkpoint of the log covers.")
+@option("--parts", is_flag=True, help="With what its events withhold, as far as that is kept.")
 @target_options
-def export(target: Target, session_id: str, place: Path | None) -> None:
-    """Write the ledger as JSON Lines, ready for any verifier."""
-    data = target.ask(lambda calls: calls.export(session_id))
+def export(
+    target: Target,
+    session_id: str,
+    place: Path | None,
+    cloudevents: bool,
+    checkpoint: str | None,
+    parts: bool,
+    **how: Any,
+) -> None:
+    """Write the ledger as JSON Lines, ready for any verifier; or as CloudEvents, for other systems."""
+    if cloudevents and (checkpoint is not None or parts):
+        raise click.UsageError("`--checkpoint` and `--parts` go with JSON Lines, not with `--cloudevents`")
+    if cloudevents:
+        _export_cloud_events(target, session_id, place, **how)
+        return
+    if any(how.values()):
+        raise click.UsageError("`--follow`, `--since` and `--post` go with `--cloudevents`")
+    data = target.ask(lambda calls: calls.export(session_id, parts=parts))
+    if checkpoint is not None:
+        size = size_in(checkpoint)
+        shown = target.ask(lambda calls: calls.audit_proof(session_id, size=size))
+        data = proven(data, shown)
     if place is None:
         sys.stdout.buffer.write(data)
         return
@@ -72,6 +169,37 @@ def export(target: Target, session_id: str, place: Path | None) -> None:
     events = len(data.splitlines()) - 1
     answer = {"events": events, "output": str(place)}
     output.show(Reply(answer, f"wrote {events} events to {place}"), target.as_json)
+
+
+@asks(audit, SESSION, option("--cursor", metavar="SEQ", help="Continue after this event."))
+def parts(session_id: str, **asked: Any) -> Question:
+    """What events of SESSION withhold, with what it says as long as that is kept."""
+    return lambda calls: calls.list_parts(session_id, **asked)
+
+
+@asks(
+    audit,
+    SESSION,
+    argument("digests", nargs=-1, metavar="[DIGEST]..."),
+    option("--event", "events", multiple=True, metavar="EVENT", help="All that this event withholds."),
+    option("--context", is_flag=True, default=None, help="All texts that the session was told."),
+    option("--reason", required=True, metavar="TEXT", help="Why. It stays: do not repeat what is erased."),
+    NOTES,
+)
+def erase(session_id: str, digests: tuple[str, ...], events: tuple[str, ...], **asked: Any) -> Question:
+    """Erase what SESSION mentions by DIGEST, for good. Its ledger says so, and still verifies."""
+    return lambda calls: calls.erase(session_id, digests=digests or None, events=events or None, **asked)
+
+
+def _export_cloud_events(
+    target: Target, session_id: str, place: Path | None, follow: bool, since: str | None, post: str | None
+) -> None:
+    from beliefd.cli.cloudevents import export_cloud_events
+
+    done = export_cloud_events(target, session_id, since, place, post, follow)
+    if place is not None or post is not None:
+        words = f"{done.events} events to {place or post}, the last is {done.last_event_id}"
+        output.show(Reply(done, words), target.as_json)
 
 
 @asks(
@@ -102,13 +230,18 @@ def replay(target: Target, source: str) -> None:
 
     Where something was speculated, it is also rebuilt without that: nothing else may have changed.
     """
+    from beliefd.cli.auditing import exported_in
     from beliefd.cli.views.ledger import replayed
     from beliefd.steward.failures import translating
 
     is_file = source == "-" or Path(source).is_file()
-    data = read_bytes(source) if is_file else target.ask(lambda calls: calls.export(source))
+    if is_file:
+        data = read_bytes(source)
+    else:
+        session_id = target.whole({"session_id": source}, {"session_id"})["session_id"]
+        data = target.ask(lambda calls: calls.export(session_id), what="reading the ledger")
     with translating():
-        answer = _replayed(_exported(data))
+        answer = _replayed(exported_in(data))
     output.show(Reply(answer, replayed(answer)), target.as_json)
     sys.exit(Exit.ALLOWED if answer["same"] and answer["same_without"] else Exit.LEDGER_BROKEN)
 
@@ -123,10 +256,10 @@ def _replayed(exported: "Exported") -> dict[str, Any]:
 
     header, entries = exported.header, exported.entries
     with progress("folding", len(entries)) as folded_so_far:
-        folded = fold(_counted(entries, folded_so_far))
+        folded = fold(counted(entries, folded_so_far))
     with progress("deciding again", len(entries)) as decided_so_far:
         result, decided = verify_entries(
-            entries, header.session_id, header.policies, header.head, decided_so_far
+            entries, header.session_id, header.policies, header.head, decided_so_far, header.contents
         )
     if result.first_bad is not None:
         raise LedgerBroken(result.first_bad.seq, result.first_bad.event_id, result.first_bad.reason)
@@ -157,12 +290,6 @@ def _lanes(exported: "Exported", grounded: str) -> dict[str, Any]:
     }
 
 
-def _counted(entries: list[Any], report: Progress) -> Iterator[Any]:
-    for done, entry in enumerate(entries, 1):
-        yield entry
-        report(done)
-
-
 def _verify_one(target: Target, session_id: str) -> "Verified":
     if target.is_embedded:
         with target.embedded() as embedded:
@@ -186,8 +313,34 @@ def _verify_file(path: str) -> "Verified":
         return Verified(ok=False, checked=0, first_bad=bad, head=None)
     header = exported.header
     with progress("verifying", len(exported.entries)) as report:
-        result, _ = verify_entries(exported.entries, header.session_id, header.policies, header.head, report)
+        result, _ = verify_entries(
+            exported.entries, header.session_id, header.policies, header.head, report, header.contents
+        )
     return verified(result)
+
+
+def _verify_covered(
+    target: Target,
+    path: str,
+    checkpoint: str,
+    proof: str | None,
+    keys: tuple[str, ...],
+    witnesses: tuple[str, ...],
+) -> bool:
+    from beliefd.cli.auditing import exported_in
+    from beliefd.cli.views.ledger import covering
+
+    trust = trust_in(keys, witnesses)
+    answer = _verify_file(path)
+    told = {**msgspec.to_builtins(answer), "covering": None}
+    if answer.ok:
+        exported = exported_in(read_bytes(path))
+        kept = kept_checkpoint(checkpoint, trust)
+        told["covering"] = covered(
+            exported, kept, exported.header.proof if proof is None else proof_in(proof)
+        )
+    output.show(Reply(told, covering(answer, told["covering"])), target.as_json)
+    return answer.ok
 
 
 def _verify_all(target: Target) -> bool:
@@ -219,16 +372,18 @@ def _verify_each(target: Target) -> Iterator[tuple[str, "Verified"]]:
             listed = [item.session_id for item in page.sessions] + [one.session_id for one in page.broken]
             for session_id in sorted(listed):  # ids are ordered by time
                 yield session_id, calls.verify(session_id)
-            cursor = page.next
-            if cursor is None:
-                return
+            if (cursor := page.next) is None:
+                break
+        yield from _verify_own(calls)
 
 
-def _exported(data: bytes) -> "Exported":
-    from beliefd.ledger.transfer import BadExport, read_export
+def _verify_own(calls: "Calls") -> Iterator[tuple[str, "Verified"]]:
+    """The server's own ledger, which stands in no list: people without the right to read it have none."""
+    from beliefd.kernel.system.state import SYSTEM
 
     try:
-        return read_export(data.splitlines())
-    except BadExport as error:
-        code = Code.INVALID_REQUEST if error.line == 1 else Code.LEDGER_BROKEN
-        raise BeliefdError(code, str(error), {"path": f"line {error.line}"}) from None
+        yield SYSTEM, calls.verify(SYSTEM)
+    except BeliefdError as error:
+        if error.code not in (Code.SESSION_NOT_FOUND, Code.FORBIDDEN):
+            raise
+        output.complain("the server's own ledger was left out: it takes the token of an admin")

@@ -85,6 +85,18 @@ def show(session_id: str, bundle_id: str | None, at: int | None) -> Question:
 @asks(
     claim,
     SESSION,
+    AT,
+    option("--limit", type=click.IntRange(1, 500), default=50, show_default=True),
+    option("--cursor", metavar="BUNDLE", help="Continue after this one."),
+)
+def list_(session_id: str, **asked: Any) -> Question:
+    """The bundles of a session: what was decided of each, its tier, who proposed it, and why."""
+    return lambda calls: calls.list_claims(session_id, **asked)
+
+
+@asks(
+    claim,
+    SESSION,
     argument("bundle_id", metavar="BUNDLE"),
     option("--claim", "claim_ids", multiple=True, metavar="ID", help="Only this one; may be repeated."),
     option("--reason", required=True, metavar="TEXT", help="Shown with the claims from then on."),

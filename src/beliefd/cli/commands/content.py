@@ -10,9 +10,9 @@ from click import argument, option
 
 from beliefd.cli import output
 from beliefd.cli.files import read_bytes, write_bytes
-from beliefd.cli.ledgers import progress
 from beliefd.cli.options import FILE, FILE_PATH, IN_SPACE
 from beliefd.cli.output import Reply, replies
+from beliefd.cli.progress import is_watched, progress
 from beliefd.cli.target import Question, Target, asks, need_store, store_options, target_options, with_store
 from beliefd.kernel.errors import invalid
 
@@ -91,7 +91,7 @@ def collect(age: int, dry_run: bool, data: Path, store: str | None) -> Reply:
     from beliefd.steward.environment import now
 
     async def run(opened: "Store") -> "list[KeptContent]":
-        with progress("reading ledgers", await _records(opened) if sys.stderr.isatty() else 0) as report:
+        with progress("reading ledgers", await _records(opened) if is_watched() else 0) as report:
             done = 0
 
             def read(count: int) -> None:

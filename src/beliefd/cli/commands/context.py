@@ -1,14 +1,12 @@
 """`beliefd context`: what an agent was told, and what its tools gave back."""
 
-from pathlib import Path
 from typing import Any, get_args
 
 import click
 from click import argument, option
 
 from beliefd.cli.options import CONDITIONS, SESSION, json_object
-from beliefd.cli.output import Reply, replies
-from beliefd.cli.target import Question, asks, need_store, store_options, with_store
+from beliefd.cli.target import Question, asks
 from beliefd.kernel.context.commands import ContextKind
 
 context = click.Group("context", help="Tell what an agent was told and what its tools gave back.")
@@ -48,19 +46,14 @@ def show(session_id: str, **asked: Any) -> Question:
     return lambda calls: calls.list_context(session_id, **asked)
 
 
-@replies(context, SESSION, store_options)
-def erase(session_id: str, data: Path, store: str | None) -> Reply:
-    """Erase the texts that SESSION was told, on its store. What stood in them counts as untrusted then.
+@asks(
+    context,
+    SESSION,
+    option("--reason", required=True, metavar="TEXT", help="Why. It stays: do not repeat what is erased."),
+)
+def erase(session_id: str, reason: str) -> Question:
+    """Erase the texts that SESSION was told, for good. What stood in them counts as untrusted then.
 
-    A server that has read them forgets them when it is started again.
+    It is `beliefd audit erase SESSION --context`.
     """
-    from beliefd.kernel.values import later
-    from beliefd.steward.collecting import erase_context
-    from beliefd.steward.environment import now
-
-    # Also what was brought this very moment.
-    until = later(now(), 1)
-    found = with_store(need_store(data, store), lambda opened: erase_context(opened, session_id, until))
-    size = sum(one.size for one in found)
-    answer = {"items": len(found), "bytes": size}
-    return Reply(answer, f"erased: {len(found)} texts, {size} bytes")
+    return lambda calls: calls.erase(session_id, reason, context=True)

@@ -2,8 +2,11 @@
 
 import asyncio
 import os
+import shlex
+import shutil
 import signal
 import socket
+import sys
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -22,6 +25,7 @@ from beliefd.kernel.values import Role, Tier
 if TYPE_CHECKING:
     import uvicorn
 
+    from beliefd.cli.demo.run import DemoRun
     from beliefd.stores.base import Store
 
 HOST = "127.0.0.1"
@@ -53,13 +57,10 @@ def demo(port: int, data: Path, store: str | None, once: bool, pace: float) -> N
         try:
             tokens = with_store(target, make_tokens)
             with serving(listener, target) as (url, sign_in_path):
-                session_id = perform(url, tokens, pace)
-                _invite(url, session_id, tokens, stays=not once)
+                told = perform(url, tokens, pace)
+                _show_tokens(url, told.session_id, tokens)
                 if not once:
-                    path = sign_in_path(tokens[APPROVER])
-                    click.echo(f"look and decide as {APPROVER}: {url}{path} (opens once)")
-                while not once:
-                    signal.pause()
+                    _hand_over(url, sign_in_path(tokens[APPROVER]), told.waiting, tokens[APPROVER])
         except StoryBroken as error:
             fail(f"the story went wrong: {error}")
         except KeyboardInterrupt:
@@ -119,8 +120,8 @@ def _settings() -> ServerSettings:
     return ServerSettings(policy_file=kits.policy_file(KIT), registry=registry, workers=os.cpu_count() or 1)
 
 
-def perform(url: str, tokens: dict[str, str], pace: float) -> str:
-    """Play the story over HTTP and return the session that it leaves behind."""
+def perform(url: str, tokens: dict[str, str], pace: float) -> "DemoRun":
+    """Play the story over HTTP and return what it leaves behind."""
     from beliefd import kits
     from beliefd.cli.demo.run import DemoRun
     from beliefd.cli.demo.screen import Screen
@@ -132,14 +133,36 @@ def perform(url: str, tokens: dict[str, str], pace: float) -> str:
     with agent, approver, admin, Screen(pace) as screen:
         running = DemoRun(kits.load(KIT), agent, approver, admin, screen)
         play(running)
-        return running.session_id
+        return running
 
 
-def _invite(url: str, session_id: str, tokens: dict[str, str], stays: bool) -> None:
+def _show_tokens(url: str, session_id: str, tokens: dict[str, str]) -> None:
     click.echo()
     for name, secret in tokens.items():
         click.echo(f"token of {name}: {secret}")
     secret = tokens[next(iter(PARTICIPANTS))]
     click.echo(f"\n  curl -s -H 'Authorization: Bearer {secret}' {url}/v1/sessions/{session_id}\n")
-    if stays:
-        click.echo(f"the server stays up at {url} until Ctrl-C")
+
+
+def _program() -> str:
+    """How a shell finds this program: `make run` has it in .venv alone, where a shell does not look."""
+    if shutil.which("beliefd"):
+        return "beliefd"
+    started = Path(sys.argv[0])
+    return shlex.quote(str(started)) if started.name == "beliefd" else f"{sys.executable} -m beliefd"
+
+
+def _hand_over(url: str, sign_in_path: str, approval_id: str, secret: str) -> None:
+    """Say where the item is that waits, say what became of it, and stay until told to stop."""
+    from beliefd.cli.demo.hand_over import decided
+    from beliefd.client import Client
+
+    link = f"{url}{sign_in_path}&next=/inbox/{approval_id}"
+    click.echo(f"one item waits for you as {APPROVER}; decide in a browser: {link} (opens once)")
+    approve = f"{_program()} inbox approve {approval_id} --url {url}"
+    click.echo(f"or in a terminal: BELIEFD_TOKEN={secret} {approve}")
+    click.echo(f"the server stays up at {url} until Ctrl-C")
+    with Client(url, secret) as approver:
+        click.echo(decided(approver, approval_id))
+    while True:
+        signal.pause()

@@ -45,7 +45,7 @@ class Finding(Struct, frozen=True):
 @click.option("--json", "as_json", is_flag=True, help="Print the findings as JSON.")
 @store_options
 def doctor(as_json: bool, data: Path, store: str | None) -> None:
-    """Check interpreter, store, permissions, ledgers, projections, tokens and clock."""
+    """Check interpreter, store, permissions, ledgers, projections, tokens, log and clock."""
     findings = list(examine(data, store))
     wrong = [finding for finding in findings if finding.level == "wrong"]
     if as_json:
@@ -79,6 +79,7 @@ def examine(data: Path, store: str | None) -> Iterator[Finding]:
             yield from _planted(embedded)
             yield _policy(embedded)
             yield from _ledgers(embedded, "" if store else f" --data {data}")
+            yield _log(embedded)
     except (BeliefdError, StorageUnavailable) as error:
         yield Finding("store", "wrong", str(error))
 
@@ -180,7 +181,11 @@ def _policy(embedded: "Embedded") -> Finding:
         return Finding("policy", "note", text)
     if row is not None and row.policy_hash != recorded:
         return Finding("policy", "wrong", planted_words(row))
-    return Finding("policy", "ok", "none was adopted" if recorded is None else f"`{recorded}` was adopted")
+    if recorded is None:
+        return Finding(
+            "policy", "ok", "none was adopted: a server goes by its `--policy`, or by the defaults"
+        )
+    return Finding("policy", "ok", f"`{recorded}` was adopted")
 
 
 def _ledgers(embedded: "Embedded", place: str) -> Iterator[Finding]:
@@ -236,6 +241,24 @@ def _projections(found: "list[Difference]", place: str, truth: str) -> Iterator[
             f"{len(otherwise)} rows of the {name} are not what {truth}: session {first.session_id},"
             f" `{' '.join(first.row)}` is {first.problem}; `{remedy}` mends it",
         )
+
+
+def _log(embedded: "Embedded") -> Finding:
+    """How much of the log is covered, and whether a checkpoint could be signed now."""
+    from beliefd.ledger.envelope import LedgerBroken
+
+    store, checkpoints = embedded.steward.store, embedded.runtime.checkpoints
+    size, newest = embedded.run(store.log_size), embedded.run(checkpoints.newest)
+    covered = f"{newest.size} covered by a checkpoint" if newest else "no checkpoint was signed yet"
+    key = checkpoints.settings.key
+    try:
+        embedded.run(checkpoints.refuse_unsignable)
+    except (BeliefdError, LedgerBroken) as error:
+        # The key may be elsewhere: a server is told where by `--log-key`, and the doctor is not.
+        level: Literal["note", "wrong"] = "wrong" if key is not None and key.exists() else "note"
+        return Finding("log", level, f"{size} leaves, {covered}; none can be signed here: {error}")
+    private = f"; `{key}` is for its owner only" if key is not None and key.exists() else ""
+    return Finding("log", "ok", f"{size} leaves, {covered}{private}")
 
 
 def _last_time(embedded: "Embedded", row: "SessionRow") -> str:

@@ -11,7 +11,8 @@ from beliefd.cli import output
 from beliefd.cli.files import read_object
 from beliefd.cli.language_model import ask_model
 from beliefd.cli.options import CONDITIONS, FILE, OF_SESSION, SESSION, model_options, together
-from beliefd.cli.output import Reply, console, passed, replies
+from beliefd.cli.output import Reply, passed, replies
+from beliefd.cli.progress import progress
 from beliefd.cli.target import Question, Target, asks, target_options
 from beliefd.kernel.errors import invalid
 from beliefd.kernel.experiments.plan import TemplateName
@@ -117,19 +118,16 @@ def panel(template: tuple[str, ...], sizes: tuple[int, ...], **asked: Any) -> Re
     Needs no server. Observations come from many families: normal, skewed, heavy-tailed, contaminated,
     discrete, dependent. Exits 4 if false claims are supported more often than alpha, by more than chance.
     """
-    from rich.progress import Progress
-
     from beliefd.experiments.panel.claims import CLAIMS
     from beliefd.experiments.panel.run import panel as simulated
 
     if idle := [name for name in template if name not in CLAIMS]:
         raise invalid(f"`{idle[0]}` has no part in chance; choose of {', '.join(CLAIMS)}", "--template")
-    with Progress(console=console(stderr=True), transient=True) as bar:
-        task = bar.add_task("simulating", total=None)
+    with progress("simulating", None) as report:
         found = simulated(
             [name for name in CLAIMS if name in template],
             sizes,
-            progress=lambda done, of: bar.update(task, completed=done, total=of),
+            progress=report,
             **asked,
         )
     return Reply(found, exit=passed(found.holds))
@@ -179,14 +177,11 @@ def _follow(target: Target, session_id: str, experiment_id: str, begin: Question
 
 
 def _wait(calls: "Calls", session_id: str, experiment_id: str) -> "ExperimentView":
-    from rich.progress import Progress
-
-    with Progress(console=console(stderr=True), transient=True) as bar:
-        task = bar.add_task("running", total=None)
+    with progress("running", None) as report:
         while True:
             view = calls.show_experiment(session_id, experiment_id)
             if view.run is None or view.run.status != "running":
                 return view
             if view.progress is not None:
-                bar.update(task, completed=view.progress.replicates, total=view.progress.planned)
+                report(view.progress.replicates, view.progress.planned)
             time.sleep(POLL_SECONDS)

@@ -3,17 +3,19 @@
 import sys
 import time
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any, Final, get_args
 
 import click
 from click import argument, option
 
 from beliefd.cli import output
 from beliefd.cli.files import read_list
-from beliefd.cli.options import AT, FILE, NOTES, page_options, together
+from beliefd.cli.options import AT, FILE, NOTES, page_options, setting, together
 from beliefd.cli.output import DECISION_EXITS, Exit, console, exit_of_call, passed
 from beliefd.cli.target import Question, Target, asks, target_options
-from beliefd.kernel.approvals.state import ApprovalStatus
+from beliefd.kernel.approvals.state import ApprovalStatus, SubjectKind
+from beliefd.kernel.errors import BeliefdError, Code
+from beliefd.kernel.values import Tier
 
 if TYPE_CHECKING:
     from beliefd.protocol.approvals import ApprovalCard, DecidedApproval
@@ -36,14 +38,40 @@ POLL_SECONDS = 1.0
 inbox = click.Group("inbox", help="See what waits for a person, and decide about it.")
 
 
+NARROWED = together(
+    option("--tier", type=click.Choice([tier.name for tier in Tier]), help="Only what has this tier."),
+    option("--agent", metavar="ID", help="Only what this principal proposed."),
+    option("--session", "session_id", metavar="SESSION", help="Only what waits in this session."),
+    option("--kind", type=click.Choice(get_args(SubjectKind)), help="Only what is about this."),
+)
+"""The same as in the console."""
+
+
 @asks(
     inbox,
     option("--status", type=click.Choice(get_args(ApprovalStatus)), default="pending", show_default=True),
+    NARROWED,
     page_options("APPROVAL"),
 )
 def list_(**asked: Any) -> Question:
     """What waits, oldest first, across all sessions."""
-    return lambda calls: calls.list_approvals(**asked)
+    from beliefd.cli.reviewing import filled
+
+    return lambda calls: filled(calls, **asked)
+
+
+@inbox.command()
+@NARROWED
+@option("--in", "space", metavar="SPACE", help="Only those of this space.")
+@target_options
+def review(target: Target, **asked: Any) -> None:
+    """Go through what waits, the riskiest first: approve, reject, edit or leave each. Exits 3 if any is left.
+
+    Without a terminal, answers are read from stdin, one per line.
+    """
+    from beliefd.cli.reviewing import review as reviewed
+
+    sys.exit(reviewed(target, **asked))
 
 
 @asks(inbox, APPROVAL, AT)
@@ -109,6 +137,14 @@ def defer(target: Target, **given: Any) -> None:
     _decide(target, "DEFERRED", **given)
 
 
+@inbox.command()
+@APPROVAL
+@DECISION
+def seen(target: Target, **given: Any) -> None:
+    """Take what is there for information off the list."""
+    _decide(target, "SEEN", **given)
+
+
 @asks(inbox, APPROVAL, REASON, NOTES)
 def withdraw(approval_id: str, **given: Any) -> Question:
     """Take back what you proposed yourself."""
@@ -136,6 +172,26 @@ def watch(target: Target, every: float) -> None:
                 time.sleep(every)
 
 
+@inbox.command()
+@option("--chat", metavar="URL", help="An incoming webhook of Slack, Mattermost or the like.")
+@setting(
+    "--mail", "BELIEFD_SMTP", "A mail server: smtp://user:password@host:port, or smtps://.", metavar="URL"
+)
+@option("--to", "receivers", multiple=True, metavar="ADDRESS", help="Who gets the mails; may be repeated.")
+@option("--from", "sender", default="beliefd@localhost", show_default=True, metavar="ADDRESS")
+@option("--console", "place", metavar="URL", help="Where people open the console; links lead there.")
+@option("--waiting", is_flag=True, help="First tell what waits already.")
+@option("--count", type=click.IntRange(1), metavar="N", help="End after so many messages.")
+@option("--in", "space", metavar="SPACE", help="Only those of this space.")
+@target_options
+def tell(target: Target, **asked: Any) -> None:
+    """Send each change of the inbox to a chat or as mail, until Ctrl-C. No text of an agent is sent."""
+    from beliefd.cli.telling import tell_changes
+
+    with suppress(KeyboardInterrupt):
+        tell_changes(target, **asked)
+
+
 def _decide(
     target: Target, decision: str, approval_id: str, content_hash: str | None, yes: bool, **given: Any
 ) -> "DecidedApproval":
@@ -146,9 +202,22 @@ def _decide(
             content_hash = card.content_hash
             if not yes:
                 _confirm(card, decision)
-        answer = calls.decide_approval(approval_id, decision, content_hash=content_hash, **given)
+        try:
+            answer = calls.decide_approval(approval_id, decision, content_hash=content_hash, **given)
+        except BeliefdError as error:
+            raise _with_hint(error, target) from None
     output.show(answer, target.as_json)
     return answer
+
+
+def _with_hint(error: BeliefdError, target: Target) -> BeliefdError:
+    """What whoever tries it out on a server without tokens, or beside one, can do about it."""
+    hint = None
+    if error.code is Code.FORBIDDEN and target.token is None and not target.is_embedded:
+        hint = "decide by the link that `beliefd serve` printed, or as somebody else with `--token`"
+    elif error.code is Code.CONFLICT and target.is_embedded and "registered in this process" in error.message:
+        hint = "if it is in the file of a server's `--policy`, `beliefd policy adopt` makes it known here"
+    return error if hint is None else BeliefdError(error.code, f"{error.message}; {hint}", error.details)
 
 
 def _exit(answer: "DecidedApproval") -> Exit:
@@ -167,8 +236,21 @@ def _is_run_by_caller(card: "ApprovalCard") -> bool:
     return bool(getattr(card.subject, "provenance", None))
 
 
+_ASKED: Final = {
+    "APPROVED": "approve this?",
+    "REJECTED": "reject this?",
+    "MODIFIED": "edit this?",
+    "DEFERRED": "ask for more evidence?",
+    "SEEN": "mark this as seen?",
+}
+
+
 def _confirm(card: "ApprovalCard", decision: str) -> None:
     from beliefd.cli.views.drawing import view
 
     console(stderr=True).print(view(card))
-    click.confirm(f"{decision.lower()} this?", abort=True, err=True)
+    try:
+        click.confirm(_ASKED[decision], abort=True, err=True)
+    except click.Abort:
+        click.echo("nothing was decided; to decide without being asked, add `--yes`", err=True)
+        raise

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 import click
 from click import option
 
-from beliefd.cli.ledgers import progress
 from beliefd.cli.options import setting
 from beliefd.cli.output import Exit, Reply, replies
+from beliefd.cli.progress import progress
 from beliefd.cli.target import need_store, store_options, with_store
 from beliefd.kernel.errors import BeliefdError, Code, invalid
 

@@ -41,6 +41,12 @@ def show() -> Question:
     return lambda calls: calls.show_policy()
 
 
+@asks(policy, option("--space", metavar="NAME", help="Only what was decided in this space."))
+def review(space: str | None) -> Question:
+    """Look the policy in force over: what lint finds, and which rules have ever stood in the way."""
+    return lambda calls: calls.review_policy(space=space)
+
+
 @asks(policy, FILE, create=True)
 def adopt(path: Path) -> Question:
     """Decide by FILE from now on, on every server of the store; it holds until another is adopted."""
@@ -98,7 +104,7 @@ def explain(target: Target, **given: Any) -> None:
     json_help="Print every case as JSON.",
 )
 def test(path: Path, policy_file: Path, min_coverage: float) -> Reply:
-    """Run a file of calls and compare with the verdicts they should get; say which constraints none tried."""
+    """Run a file of calls, compare with the verdicts they should get; say what of the policy none tried."""
     from beliefd.cli.views.policy import cases
     from beliefd.policy.coverage import coverage
     from beliefd.policy.files import load_policy
@@ -117,7 +123,7 @@ def test(path: Path, policy_file: Path, min_coverage: float) -> Reply:
 
 @replies(policy, FILE, json_help="Print every finding as JSON.")
 def lint(path: Path) -> Reply:
-    """Name constraints of FILE that never matter, get into each other's way, or read what is not there."""
+    """Name constraints and rules of FILE that never matter, clash, or read what nobody writes."""
     from beliefd.cli.views.policy import linted
     from beliefd.policy.files import load_policy
     from beliefd.policy.lint import lint as looked_at
@@ -151,7 +157,10 @@ def init(preset: str, place: Path) -> Reply:
     data = preset_text(preset)
     write_bytes(place, data)
     answer = {"preset": preset, "output": str(place), "size": len(data)}
-    return Reply(answer, f"wrote {place}; read it, then `beliefd policy adopt {place}`")
+    return Reply(
+        answer,
+        f"wrote {place}; read it, then `beliefd serve --policy {place}` or `beliefd policy adopt {place}`",
+    )
 
 
 @policy.command()

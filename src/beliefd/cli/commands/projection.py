@@ -1,6 +1,5 @@
 """`beliefd projection`: what is derived from all ledgers, compared with them and built anew."""
 
-import sys
 from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -10,9 +9,9 @@ from click import argument, option
 from msgspec import Struct
 from msgspec.structs import asdict
 
-from beliefd.cli.ledgers import progress
 from beliefd.cli.options import together
 from beliefd.cli.output import Exit, Reply, replies, visible
+from beliefd.cli.progress import is_watched, progress
 from beliefd.cli.target import need_store, store_options, with_store
 from beliefd.kernel.errors import invalid
 
@@ -136,7 +135,7 @@ def _walk(
     async def run(opened: "Store") -> _Walked:
         heads = await _heads(opened, only)
         walked, done = _Walked(len(heads), {}), 0
-        with progress(what, sum(heads.values()) if sys.stderr.isatty() else 0) as report:
+        with progress(what, sum(heads.values()) if is_watched() else 0) as report:
 
             def folded(count: int) -> None:
                 nonlocal done

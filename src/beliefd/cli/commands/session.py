@@ -235,3 +235,18 @@ def _body(document: Any, **ontology: Any) -> Any:
         "options": {"unknown_hypotheses": "ignore" if ontology["ignore_unknown"] else "reject"},
         "metadata": ontology["metadata"],
     }
+
+
+REASON = option("--reason", default="", help="Why; it stands in the record.")
+
+
+@asks(session, SESSION, REASON, CONDITIONS)
+def seal(session_id: str, reason: str, **conditions: Any) -> Question:
+    """Let nothing more be written into a session; `beliefd store archive` can then put it away."""
+    return lambda calls: calls.seal_session(session_id, reason, **conditions)
+
+
+@asks(session, SESSION, REASON, CONDITIONS)
+def unseal(session_id: str, reason: str, **conditions: Any) -> Question:
+    """Let a sealed session go on."""
+    return lambda calls: calls.unseal_session(session_id, reason, **conditions)

@@ -2,16 +2,17 @@
 
 import asyncio
 import shutil
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import click
 from click import argument, option
 
 from beliefd.cli.files import read_object, write_bytes
 from beliefd.cli.options import FILE, FILE_PATH, JUDGE_MODELS, JUDGE_NAMES, JUDGES, POLICY
-from beliefd.cli.output import DECISION_EXITS, Reply, complain, console, passed, replies
+from beliefd.cli.output import DECISION_EXITS, Reply, complain, passed, replies
+from beliefd.cli.progress import counted, progress
 from beliefd.kernel.errors import invalid
 from beliefd.kernel.values import JudgeName
 
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
     from beliefd.uncertainty.evaluation import Evaluation
     from beliefd.uncertainty.sampling import Budget, Drawn, Manner
 
-T = TypeVar("T")
 OPERATIONS = {
     "semantic_entropy": "measure_semantic_entropy",
     "model_disagreement": "measure_model_disagreement",
@@ -62,7 +62,8 @@ def evaluate(
     if method is not None and method not in evaluation.METHODS:
         raise invalid(f"`{method}` is not one of {', '.join(evaluation.METHODS)}", "--method")
     items = evaluation.load_items(path, k)
-    rows = list(_progress(evaluation.measure(items, _judge(**asked)), len(items)))
+    with progress("measuring", len(items)) as report:
+        rows = list(counted(evaluation.measure(items, _judge(**asked)), report))
     found = evaluation.evaluate(path.name, rows, risk, delta, max(len(item.answers) for item in items))
     written = write_policy is None or _write(found, method or found.best, write_policy)
     if not written:
@@ -176,16 +177,6 @@ def _measured(
     with beliefd.open(":memory:", policy=policy, judges=JudgeSettings(**settings)) as embedded:
         found: MeasuredUncertainty = embedded._send(Request(BY_NAME[operation], body=body))
         return found
-
-
-def _progress(rows: Iterator[T], total: int) -> Iterable[T]:
-    """A progress bar on stderr, if that is a terminal."""
-    from rich.progress import track
-
-    watched = console(stderr=True)
-    return track(
-        rows, "measuring", total=total, console=watched, transient=True, disable=not watched.is_terminal
-    )
 
 
 def _write(found: "Evaluation", method: str, path: Path) -> bool:

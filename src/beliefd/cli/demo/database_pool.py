@@ -7,6 +7,7 @@ from beliefd.tools.registry import Registry
 
 SESSIONS = 200
 IDLE = 163
+LIMIT_WANTED = 300
 _noise = random.Random(2041)  # noqa: S311 - no secret
 WAITS_MS = tuple(round(_noise.gauss(40.1, 0.12), 2) for _ in range(85))
 """How long checkouts waited for a connection, as the pool had measured it."""
@@ -17,6 +18,7 @@ class Pool:
 
     def __init__(self) -> None:
         self.idle = IDLE
+        self.limit = SESSIONS
 
     def tools(self, registry: Registry) -> None:
         @registry.tool("pool.idle_sessions", schema=NO_ARGUMENTS)
@@ -37,6 +39,12 @@ class Pool:
             ended, self.idle = self.idle, 0
             return {"ended": ended}
 
+        @registry.tool("pool.set_limit", schema=LIMIT, tier="MODIFY", mutates=True, timeout_ms=5_000)
+        def set_limit(max_connections: int) -> dict[str, int]:
+            """Set how many connections the pool may open."""
+            before, self.limit = self.limit, max_connections
+            return {"before": before, "now": self.limit}
+
         @registry.tool(
             "pool.drop_table", schema=TABLE, tier="DELETE", capabilities=["destroys_data"], mutates=True
         )
@@ -46,6 +54,12 @@ class Pool:
 
 
 NO_ARGUMENTS: dict[str, Any] = {"type": "object", "additionalProperties": False}
+LIMIT: dict[str, Any] = {
+    "type": "object",
+    "properties": {"max_connections": {"type": "integer", "minimum": 1, "maximum": 1000}},
+    "required": ["max_connections"],
+    "additionalProperties": False,
+}
 TABLE: dict[str, Any] = {
     "type": "object",
     "properties": {"table": {"type": "string"}},

@@ -29,6 +29,7 @@ class DemoRun:
         self.screen = screen
         self.session_id = ""
         self.capability = ""
+        self.waiting = ""
         self.eliminated_by: dict[str, str] = {}
 
     def draw(self, snapshot: "BeliefSnapshot") -> None:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from msgspec import Struct
 
-from beliefd.cli.demo import idea_to_belief
+from beliefd.cli.demo import hand_over, idea_to_belief
 from beliefd.cli.demo.run import DemoRun, must
 
 FIRST_PROBES = 2
@@ -238,4 +238,5 @@ ACTS: tuple[Act, ...] = (
     Act("Why was it not the release?", _why),
     Act("What if one source had been silent?", _what_if),
     Act("How sure is the agent? That is measured", _measure),
+    Act("The last word is yours", hand_over.ask_you),
 )

@@ -3,13 +3,16 @@
 from typing import Any
 
 import msgspec
-from rich.console import Group, RenderableType
+from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
+from rich.table import Table
 from rich.text import Text
 
 from beliefd.cli.output import visible
+from beliefd.cli.short_ids import short
 from beliefd.cli.views.claims import (
     approver_words,
     claim_view,
+    claims_in,
     correction_lines,
     decision_words,
     gate_table,
@@ -17,7 +20,7 @@ from beliefd.cli.views.claims import (
     override_lines,
     progress_lines,
 )
-from beliefd.cli.views.drawing import EventWords, json_text, names, page, view
+from beliefd.cli.views.drawing import TIER_STYLE, EventDetails, EventWords, age, json_text, names, page, view
 from beliefd.cli.views.experiments import OUTCOME_STYLE, prediction_words
 from beliefd.cli.views.measurements import measurement_lines
 from beliefd.cli.views.observations import LABEL_STYLE
@@ -36,9 +39,12 @@ from beliefd.kernel.catalogues.state import OfferedTool
 from beliefd.kernel.intents.changes import WORDINGS
 from beliefd.kernel.intents.state import Change
 from beliefd.kernel.substrate.proposals import CallCandidate, DeltaCandidate
-from beliefd.protocol.approvals import ApprovalCard, DataPicture, DecidedApproval, Inbox, StatusCard, TestRun
+from beliefd.protocol.approvals import ApprovalCard, DecidedApproval, Inbox, StatusCard, TestRun
+from beliefd.protocol.experiments import DataPicture
 
-LABELS = {
+LABELS: dict[type[Subject], str] = {
+    BundleSubject: "claims",
+    InformationSubject: "information",
     CallSubject: "call",
     DeltaSubject: "change",
     IntentSubject: "intent",
@@ -48,14 +54,56 @@ LABELS = {
 
 @view.register
 def inbox(found: Inbox) -> RenderableType:
-    return page([*map(row, found.approvals), *map(view, found.broken)], found.next, "nothing waits")
+    items: list[RenderableType] = [Items(found.approvals)] if found.approvals else []
+    rest = [*map(view, found.broken), *map(view, found.archived)]
+    return page([*items, *rest], found.next, "nothing waits")
+
+
+class Items:
+    """Items in columns that fit a terminal; written to a file, a whole line for each."""
+
+    def __init__(self, cards: list[ApprovalCard]) -> None:
+        self._cards = cards
+
+    def __rich_console__(self, console: Console, _: ConsoleOptions) -> RenderResult:
+        if not console.is_terminal:
+            yield from map(row, self._cards)
+            return
+        table = Table(box=None, pad_edge=False, expand=True, header_style="dim")
+        for name in ("item", "tier", "kind", "age"):
+            table.add_column(name, no_wrap=True)
+        table.add_column("what", no_wrap=True, ratio=3, overflow="ellipsis")
+        table.add_column("by", no_wrap=True, ratio=1, overflow="ellipsis")
+        table.add_column("", no_wrap=True, overflow="ellipsis")
+        for card in self._cards:
+            table.add_row(
+                Text(short(card.approval_id), "bold"),
+                Text(card.tier, TIER_STYLE[card.tier]),
+                LABELS[type(card.subject)],
+                age(card.opened_at),
+                Text(about(card.subject, card.title)),
+                Text(visible(card.proposer), "dim"),
+                _marks(card),
+            )
+        yield table
+
+
+def _marks(card: ApprovalCard) -> Text:
+    """What a reviewer should know before opening it."""
+    told = [
+        (card.status, "dim") if card.status != "pending" else None,
+        ("overdue", "bold red") if card.overdue else None,
+        ("cannot run", "bold red") if card.cannot_run else None,
+        ("foreign", "bold yellow") if card.foreign is not None else None,
+    ]
+    return Text(" ").join(Text(*one) for one in told if one is not None)
 
 
 def row(card: ApprovalCard) -> Text:
     first = about(card.subject, card.title)
     return Text.assemble(
         (f"{card.approval_id}  ", "bold"),
-        (f"{card.tier:<13} ", "yellow"),
+        (f"{card.tier:<13} ", TIER_STYLE[card.tier]),
         (f"{card.status:<9} " if card.status != "pending" else "", "dim"),
         first[:80],
         (f"  by {visible(card.proposer)}", "dim"),
@@ -72,15 +120,20 @@ def card(answer: ApprovalCard) -> RenderableType:
     """Claim, gates with limits, evidence, cost if wrong, what changes on approval."""
     lines: list[RenderableType] = [
         Text.assemble(
-            (answer.approval_id, "bold"), f"  {answer.status}  ", (visible(answer.reason), "yellow")
+            (answer.approval_id, "bold"),
+            f"  {answer.status}  ",
+            (f"{answer.tier}  ", TIER_STYLE[answer.tier]),
+            (visible(answer.reason), "yellow"),
         ),
         *foreign_lines(answer.foreign),
         *_content(answer),
+        *(Text(f"  ! {one.words}", "bold red" if one.grave else "yellow") for one in answer.signs),
         *(line for one in answer.measurements for line in measurement_lines(one)),
         *([] if answer.proposition is None else [view(answer.proposition)]),
         gate_table(answer.gates),
         *_warnings(answer),
         *override_lines(answer.overridden),
+        Text(f"in {visible(answer.session_title)}", "dim"),
         Text(f"proposed by {names(answer.proposers)}, open until {answer.expires_at}"),
     ]
     lines += approver_words(answer.approvals)
@@ -247,6 +300,14 @@ def _granted(word: str) -> EventWords:
     return words
 
 
+def _edits(payload: dict[str, Any], delta: dict[str, Any]) -> list[Text]:
+    """Who decided what about whose proposal, and what an edit put in its place."""
+    approval = delta["approval"]
+    head = Text(f"proposed by {names(approval['proposers'])}, {approval['tier']}", "dim")
+    return [head, *claims_in({"claims": payload.get("claims") or []})]
+
+
+DETAILS: dict[str, EventDetails] = {"approval_decided": _edits}
 EVENTS: dict[str, EventWords] = {
     "approval_decided": _decided,
     "approval_closed": _closed,

@@ -8,10 +8,11 @@ from rich.table import Table
 from rich.text import Text
 
 from beliefd.cli.output import visible
-from beliefd.cli.views.drawing import EventWords, bar, first_names, json_text, page, view
+from beliefd.cli.views.drawing import EventDetails, EventWords, bar, first_names, json_text, page, view
 from beliefd.cli.views.observations import LABEL_STYLE
 from beliefd.cli.views.system import foreign_lines
 from beliefd.protocol.beliefs import (
+    ArchivedSession,
     BeliefSnapshot,
     BrokenLedger,
     Concluded,
@@ -135,10 +136,22 @@ def sessions(found: SessionPage) -> RenderableType:
             f"{item.entropy_proxy:.2f}",
             Text(item.status, STATUS_STYLE[item.status]),
             str(item.seq),
-            Text("foreign" if item.foreign is not None else "", "bold yellow"),
+            Text(_marked(item), "bold yellow"),
         )
     parts: list[RenderableType] = [table] if found.sessions else []
-    return page([*parts, *map(view, found.broken)], found.next, "no sessions")
+    rest = [*map(view, found.broken), *map(view, found.archived)]
+    return page([*parts, *rest], found.next, "no sessions")
+
+
+def _marked(item: BeliefSnapshot) -> str:
+    told = ("foreign" if item.foreign is not None else "", "sealed" if item.seal is not None else "")
+    return " ".join(filter(None, told))
+
+
+@view.register
+def archived(answer: ArchivedSession) -> RenderableType:
+    told = f"{answer.session_id} is archived: {answer.events} events, to be found at {visible(answer.place)}"
+    return Text(told, "dim")
 
 
 @view.register
@@ -242,6 +255,12 @@ def _refused(_: dict[str, Any], delta: dict[str, Any]) -> Text:
     return Text.assemble(("refused ", "bold red"), f"{delta['code']}: {visible(delta['message'])}{where}")
 
 
+def _reasons(payload: dict[str, Any], _: dict[str, Any]) -> list[Text]:
+    said = payload.get("justification")
+    return [Text.assemble(("because ", "dim"), _because(said))] if said else []
+
+
+DETAILS: dict[str, EventDetails] = {"eliminated": _reasons}
 EVENTS: dict[str, EventWords] = {
     "declared": lambda payload, _: Text(f"{len(payload['hypotheses'])} hypotheses"),
     "eliminated": _eliminated,

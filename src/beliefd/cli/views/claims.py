@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from beliefd.cli.output import visible
-from beliefd.cli.views.drawing import EventWords, names, page, view
+from beliefd.cli.views.drawing import TIER_STYLE, EventDetails, EventWords, names, page, view
 from beliefd.cli.views.observations import LABEL_STYLE
 from beliefd.kernel.claims.bundle import Claim, DecidedAction, GateOverride, HumanApproval, Uncertainty
 from beliefd.kernel.claims.gates.result import GateResult
@@ -74,7 +74,7 @@ def bundles(found: BundlePage) -> RenderableType:
         Text.assemble(
             (f"{item.decision:<9}", DECISION_STYLE[item.decision]),
             f"{visible(item.id)}  {len(item.claims)} claims  ",
-            (f"{item.tier}  ", "yellow"),
+            (f"{item.tier}  ", TIER_STYLE[item.tier]),
             (f"by {visible(_speaker(item))}  ", "dim"),
             (visible(item.reason), "dim"),
             *_in_brief(item),
@@ -134,10 +134,11 @@ def progress_lines(progress: AgreementProgress | None) -> list[Text]:
 def claim_lines(claim: Claim, raised: Sequence[RaisedTier], standing: ClaimStanding | None) -> RenderableType:
     known = standing or ClaimStanding()
     higher = next((one for one in raised if one.claim_id == claim.id), None)
+    tier = claim.risk_tier if higher is None else higher.tier
     lines: list[RenderableType] = [
         Text.assemble(
             (f"  {claim.claim_type} ", "bold"),
-            (f"{claim.risk_tier if higher is None else higher.tier} ", "yellow"),
+            (f"{tier} ", TIER_STYLE[tier]),
             visible(claim.statement),
         ),
         *([] if higher is None else [Text(_raised_words(claim, higher), "yellow")]),
@@ -186,6 +187,8 @@ def approver_words(decided: Sequence[HumanApproval]) -> list[Text]:
 
 
 def _measure(value: float | str | None) -> str:
+    if value is None:
+        return "nothing"
     return f"{value:g}" if isinstance(value, int | float) else visible(str(value))
 
 
@@ -223,6 +226,19 @@ def _retracted(_: dict[str, Any], delta: dict[str, Any]) -> Text:
     return Text.assemble(("retracted ", "bold red"), _named(ended), (f": {visible(ended['reason'])}", "dim"))
 
 
+def claims_in(bundle: dict[str, Any]) -> list[Text]:
+    """Every claim of a recorded bundle: kind, tier and statement, and what it costs if it is wrong."""
+    lines: list[Text] = []
+    for one in bundle["claims"]:
+        tier = one["risk_tier"]
+        head = (f"{one['claim_type']} ", "bold"), (f"{tier} ", TIER_STYLE.get(tier, ""))
+        lines.append(Text.assemble(*head, visible(one["statement"])))
+        if one.get("if_wrong_cost"):
+            lines.append(Text.assemble(("  if wrong: ", "dim"), visible(one["if_wrong_cost"])))
+    return lines
+
+
+DETAILS: dict[str, EventDetails] = {"bundle_gated": lambda _, delta: claims_in(delta["gated"]["bundle"])}
 EVENTS: dict[str, EventWords] = {
     "bundle_gated": lambda _, delta: judged_words(delta["gated"]),
     "claims_retracted": _retracted,

@@ -7,7 +7,6 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from beliefd.adversarial.evaluate import THRESHOLD
 from beliefd.cli.output import visible
 
 if TYPE_CHECKING:
@@ -16,6 +15,8 @@ if TYPE_CHECKING:
 
 
 def detectors(lines: "Sequence[Line]", rate: float) -> RenderableType:
+    from beliefd.adversarial.evaluate import THRESHOLD
+
     half = lines[0].half if lines else "dev"
     table = Table(
         "set", "detector", f"hits > {THRESHOLD:.2f}", "false alarms",

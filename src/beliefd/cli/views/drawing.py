@@ -2,7 +2,10 @@
 
 import json
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
+from datetime import UTC, datetime
 from functools import singledispatch
+from importlib import import_module
 from typing import Any
 
 from rich.console import Group, RenderableType
@@ -12,7 +15,17 @@ from beliefd.cli.output import visible
 
 EventWords = Callable[[dict[str, Any], dict[str, Any]], Text]
 """What an event says, by the payload and the delta of its entry."""
+EventDetails = Callable[[dict[str, Any], dict[str, Any]], list[Text]]
+"""What stands below that, a line each."""
 BAR = 30
+TIER_STYLE = {
+    "READ_ONLY": "dim",
+    "WRITE_LIMITED": "cyan",
+    "MODIFY": "yellow",
+    "DELETE": "bold red",
+    "PRIVILEGE": "bold magenta",
+}
+"""The same everywhere: what can do more harm is seen first."""
 
 
 @singledispatch
@@ -20,7 +33,11 @@ def view(answer: Any) -> RenderableType:
     """The answer drawn for people. What is not known yet may be drawn by a view that nobody has imported."""
     from beliefd.cli.views import modules
 
-    modules()
+    # Views are named after the vocabularies that they draw: most often one import is enough.
+    with suppress(ModuleNotFoundError):
+        import_module(f"{__package__}.{type(answer).__module__.rpartition('.')[2]}")
+    if view.dispatch(type(answer)) is view.dispatch(object):
+        modules()
     known = view.dispatch(type(answer))
     if known is view.dispatch(object):
         raise NotImplementedError(f"no view of {type(answer).__name__}")
@@ -34,6 +51,16 @@ def bar(done: int, total: int, width: int = BAR) -> str:
 
 def names(ids: Iterable[str]) -> str:
     return ", ".join(map(visible, ids))
+
+
+def age(since: str, now: datetime | None = None) -> str:
+    """How long ago, in its largest unit."""
+    passed = (now or datetime.now(UTC)) - datetime.fromisoformat(since)
+    seconds = max(0, int(passed.total_seconds()))
+    for unit, length in (("d", 86_400), ("h", 3_600), ("min", 60)):
+        if seconds >= length:
+            return f"{seconds // length} {unit}"
+    return f"{seconds} s"
 
 
 def first_names(ids: Sequence[str], limit: int = 8, count: int | None = None) -> str:

@@ -19,12 +19,39 @@ def imported(answer: Imported) -> RenderableType:
 def verified(answer: Verified) -> Text:
     if answer.first_bad is None:
         head = answer.head.hash[:16] if answer.head else "-"
-        return Text.assemble(("verified", "green"), f": {answer.checked} events, head {head}")
+        return Text.assemble(
+            ("verified", "green"), f": {answer.checked} events, head {head}", (_parts(answer), "dim")
+        )
     bad = answer.first_bad
     return Text.assemble(
         ("broken", "bold red"),
         f": event {bad.seq} ({visible(bad.event_id or 'missing')}): {visible(bad.reason)}",
         (f"; the {answer.checked} before it hold", "dim"),
+    )
+
+
+def _parts(answer: Verified) -> str:
+    """What became of what events withhold, if they withhold anything."""
+    if not answer.withheld:
+        return ""
+    rest = f", {answer.absent} not here" if answer.absent else ""
+    return f"; {answer.withheld} parts withheld, {answer.erased} erased{rest}"
+
+
+def covering(answer: Verified, told: dict[str, Any] | None) -> RenderableType:
+    """What a checkpoint covers of a ledger."""
+    if told is None:
+        return verified(answer)
+    by = f" by the checkpoint of size {told['size']} of {visible(told['origin'])}"
+    rest = told["not_covered"]
+    later = f"{rest} more in the file {'is' if rest == 1 else 'are'} not covered"
+    return Group(
+        verified(answer),
+        Text.assemble((f"events 1 to {told['covered']} are covered", "green"), by),
+        Text(later, "yellow") if rest else Text("these are all events of the file", "dim"),
+        Text("whether the session has more events than the file cannot be seen from it", "dim"),
+        Text("to find out, use `--expect-head` with a head that you kept, or ask the server:", "dim"),
+        Text(f"  beliefd log prove {visible(told['session_id'])}", "dim"),
     )
 
 

@@ -1,6 +1,6 @@
 """Policies drawn for people: what is in force, and what a policy would make of calls."""
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 from rich.console import Group, RenderableType
@@ -13,10 +13,12 @@ from beliefd.kernel.policy import Policy
 from beliefd.kernel.substrate.explaining import Explanation
 from beliefd.protocol.explaining import Deciding, PolicyExplanation, Reading, Under
 from beliefd.protocol.policy import PolicyAnswer
+from beliefd.protocol.reviewing import PolicyFinding, PolicyReview
 
 if TYPE_CHECKING:
     from beliefd.policy.coverage import Coverage
     from beliefd.policy.lint import Linted
+    from beliefd.policy.lint.finding import Finding
     from beliefd.policy.trial import Tried
 
 ORIGIN = {
@@ -24,16 +26,25 @@ ORIGIN = {
     "given": "given by the program that opened the store",
     "file": "from a file of the operator's",
 }
+LONG_PART: Final = 500
+"""Letters. Whoever adopts a policy wants to see that it is theirs, not read it again."""
 
 
 @view.register
 def policy_in_force(answer: PolicyAnswer) -> RenderableType:
-    """The policy by what in it is not the default."""
+    """The policy by what in it is not the default; of what is long, the names."""
     adopted = f"adopted by {visible(answer.adopted_by or '')} at {answer.adopted_at}"
     lines = [Text.assemble(("policy ", "dim"), answer.policy_hash), Text(ORIGIN.get(answer.source, adopted))]
     changed = _changed(msgspec.to_builtins(answer.policy), msgspec.to_builtins(Policy()))
+    is_whole = True
     for part, fields in changed.items():
-        lines.append(Text.assemble((f"{part}: ", "bold"), json_text(fields)))
+        written = json_text(fields)
+        if len(written) > LONG_PART:
+            names = f": {visible(', '.join(fields))}" if isinstance(fields, dict) else ""
+            written, is_whole = f"{len(fields)}{names}", False
+        lines.append(Text.assemble((f"{part}: ", "bold"), written))
+    if not is_whole:
+        lines.append(Text("all of it: `beliefd policy show --json`", "dim"))
     return Group(*lines)
 
 
@@ -119,7 +130,9 @@ def cases(tried: "list[Tried]", covered: "Coverage", wanted: float | None = None
             said = f"{case.expected.verdict} {case.expected.reason_code or ''}".strip()
             lines.append(Text(f"     expected {said}, got:"))
             lines.append(explanation(case.explanation))
-    lines.append(Text(f"{covered.fired} of {covered.constraints} constraints tried ({covered.percent:g} %)"))
+    what = "constraints and rules" if covered.rules else "constraints"
+    total = covered.constraints + covered.rules
+    lines.append(Text(f"{covered.fired} of {total} {what} tried ({covered.percent:g} %)"))
     lines += (
         Text(
             f"  never fired: {visible(one.constraint)} ({one.effect}); it takes {visible(one.wanted)}", "dim"
@@ -136,14 +149,38 @@ def cases(tried: "list[Tried]", covered: "Coverage", wanted: float | None = None
 LEVELS = {"warning": "bold yellow", "note": "dim"}
 
 
-def linted(answer: "Linted") -> RenderableType:
-    lines = []
-    for one in answer.findings:
-        place = visible(one.constraint) + (f" and {visible(one.other)}" if one.other else "")
-        lines.append(
-            Text.assemble((f"{one.level} ", LEVELS[one.level]), one.code, f" {place}: {visible(one.message)}")
+def _finding(one: "Finding | PolicyFinding") -> Text:
+    place = visible(one.constraint) + (f" and {visible(one.other)}" if one.other else "")
+    return Text.assemble((f"{one.level} ", LEVELS[one.level]), one.code, f" {place}: {visible(one.message)}")
+
+
+@view.register
+def reviewed(answer: PolicyReview) -> RenderableType:
+    lines = [_finding(one) for one in answer.findings]
+    lines.append(Text(f"{answer.warnings} warnings; {answer.compared}", "dim"))
+    never = [one for one in answer.used if not one.count]
+    some = "" if answer.complete else "the newest "
+    lines.append(
+        Text(
+            f"{len(answer.used) - len(never)} of {len(answer.used)} rules that can stand in the way did, "
+            f"in {some}{answer.decisions} decisions under this policy ({answer.percent:g} %)"
         )
+    )
+    for one in sorted(answer.used, key=lambda use: (-use.count, use.constraint)):
+        when = "never" if one.last is None else f"last at {one.last.at} in {one.last.session_id}"
+        lines.append(
+            Text(
+                f"  {one.count:>6}  {visible(one.constraint)} ({one.effect}), {when}",
+                "" if one.count else "dim",
+            )
+        )
+    return Group(*lines)
+
+
+def linted(answer: "Linted") -> RenderableType:
+    lines = [_finding(one) for one in answer.findings]
     notes = len(answer.findings) - answer.warnings
-    lines.append(Text(f"{answer.warnings} warnings, {notes} notes in {answer.constraints} constraints"))
+    looked_at = f"{answer.constraints} constraints" + (f" and {answer.rules} rules" if answer.rules else "")
+    lines.append(Text(f"{answer.warnings} warnings, {notes} notes in {looked_at}"))
     lines.append(Text(f"  {answer.complete}", "dim"))
     return Group(*lines)

@@ -8,7 +8,16 @@ from rich.table import Table
 from rich.text import Text
 
 from beliefd.cli.output import visible
-from beliefd.cli.views.drawing import EventWords, first_names, json_text, names, page, view
+from beliefd.cli.views.drawing import (
+    TIER_STYLE,
+    EventDetails,
+    EventWords,
+    first_names,
+    json_text,
+    names,
+    page,
+    view,
+)
 from beliefd.kernel.substrate.capabilities import Amounts, Budgets
 from beliefd.kernel.substrate.constraints import Reason
 from beliefd.protocol.substrate import (
@@ -197,7 +206,7 @@ def tools(answer: ToolList) -> RenderableType:
     for item in answer.tools:
         table.add_row(
             Text(visible(item.tool_id), "bold"),
-            Text(item.tier, "yellow"),
+            Text(item.tier, TIER_STYLE[item.tier]),
             Text(visible(item.definition.description.partition("\n")[0])),
         )
     return table
@@ -271,6 +280,39 @@ def _capability(_: dict[str, Any], delta: dict[str, Any]) -> Text:
     return Text("  ").join([told, *map(_by_policy, delta.get("issued", []))])
 
 
+def _proposed(payload: dict[str, Any], delta: dict[str, Any]) -> list[Text]:
+    """Every candidate with its arguments, why its agent wanted it, and what stands in its way."""
+    lines: list[Text] = []
+    for one, result in zip(payload["candidates"], delta["results"], strict=True):
+        if one["kind"] == "tool_call":
+            lines.append(Text.assemble((f"{visible(one['tool_id'])} ", "bold"), json_text(one["args"])))
+        else:
+            patch = one["patch"]
+            lines.append(Text(json_text({**patch["set"], **dict.fromkeys(patch["remove"])})))
+        if one.get("rationale"):
+            lines.append(Text.assemble(("  because ", "dim"), visible(one["rationale"])))
+        lines += _in_the_way(result)
+    return lines
+
+
+def _stopped(_: dict[str, Any], delta: dict[str, Any]) -> list[Text]:
+    return _in_the_way(delta["result"])
+
+
+def _in_the_way(result: dict[str, Any]) -> list[Text]:
+    """Why it was denied or waits: each reason with the constraint that it comes from, and what would do."""
+    return [reason_words(msgspec.convert(reason, Reason)) for reason in result.get("reasons", ())]
+
+
+def _called(_: dict[str, Any], delta: dict[str, Any]) -> list[Text]:
+    return [Text(json_text(delta["call"]["args"]))] if delta["call"].get("args") else []
+
+
+DETAILS: dict[str, EventDetails] = {
+    "arbitrated": _proposed,
+    "call_started": _called,
+    "call_stopped": _stopped,
+}
 EVENTS: dict[str, EventWords] = {
     "arbitrated": _arbitrated,
     "call_started": _call_started,

@@ -39,6 +39,16 @@ def _ledger_received(_: dict[str, Any], delta: dict[str, Any]) -> Text:
     return Text(f"{brought}; what was said before is no authority here", "bold yellow")
 
 
+def _by(said: dict[str, Any]) -> Text:
+    reason = f": {visible(said['reason'])}" if said["reason"] else ""
+    return Text(f"by {visible(said['by'])}{reason}")
+
+
+def _put_away(_: dict[str, Any], delta: dict[str, Any]) -> Text:
+    told = f"{visible(delta['session_id'])}, {delta['head']['seq']} events, to {visible(delta['place'])}"
+    return Text.assemble(told, (f"  file {delta['file_sha256']}", "dim"))
+
+
 EVENTS: dict[str, EventWords] = {
     "token_made": _token,
     "token_revoked": _token,
@@ -55,5 +65,14 @@ EVENTS: dict[str, EventWords] = {
     "store_restored": lambda _, delta: Text(
         f"this ledger had {delta['seen']['seq']} events, and {delta['found']} were found", "bold yellow"
     ),
+    "ledger_archived": _put_away,
+    "ledger_unarchived": lambda _, delta: Text(
+        f"{visible(delta['session_id'])}, {delta['head']['seq']} events, from {visible(delta['place'])}"
+    ),
+    "refusal_noted": lambda _, delta: Text(
+        f"{visible(delta['by'])} tried {delta['tried']} in sealed {visible(delta['session_id'])}"
+    ),
     "ledger_received": _ledger_received,
+    "session_sealed": lambda _, delta: _by(delta["seal"]),
+    "session_unsealed": lambda _, delta: _by(delta),
 }

@@ -1,25 +1,29 @@
 """One item with all it takes to decide, and the decision."""
 
+from collections.abc import Sequence
 from typing import Any, Final, get_args
 
 import msgspec
 from msgspec import UNSET
 
 from beliefd.console.app import LARGE, Seen, Visitor
-from beliefd.console.pages.contents import claims_of, compared, contents
-from beliefd.console.pages.inbox import kind_of
+from beliefd.console.drawing import histogram
+from beliefd.console.pages.contents import called, claims_of, compared, contents, edit_of
+from beliefd.console.pages.inbox import LATE, kind_of, next_item
 from beliefd.console.rendering import plain, written_out
-from beliefd.kernel.approvals.state import IntentSubject
+from beliefd.kernel.approvals.state import OPEN, CallSubject, IntentSubject
 from beliefd.kernel.errors import BeliefdError, Code, invalid
 from beliefd.kernel.intents.state import EpistemicStatus
 from beliefd.kernel.policy import HUMAN_ALWAYS
 from beliefd.kernel.values import PEOPLE, Principal
 from beliefd.protocol.approvals import ApprovalCard
+from beliefd.protocol.asked import with_instead
+from beliefd.protocol.beliefs import BeliefSnapshot
 from beliefd.protocol.wire import is_longer
 from beliefd.steward.offload import offload
 
-LATE: Final = frozenset({Code.CONFLICT, Code.SESSION_TERMINATED})
 FORM: Final = frozenset({Code.INVALID_REQUEST})
+NAMED: Final = 8
 LETS_PASS: Final = frozenset({"APPROVED", "MODIFIED"})
 PIECE: Final = 50_000
 """Characters of a very long item on one page."""
@@ -41,22 +45,60 @@ async def _asked(visitor: Visitor) -> ApprovalCard:
 
 async def _card(visitor: Visitor, found: ApprovalCard, problem: str, status: int = 200) -> Seen:
     told = getattr(getattr(found.subject, "candidate", None), "rationale", UNSET)
+    runs = [] if found.proposition is None else found.proposition.runs
     values = {
         "card": found,
         "kind": kind_of(found),
         "contents": contents(found),
+        "called": (call := called(found)),
+        "explaining": "" if call is None else _arguments(found),
         "claims": claims_of(found),
+        "belief": await _belief(visitor, found),
+        "edited": edit_of(found, await _before(visitor, found)),
+        "pictures": [histogram(run.picture) for run in runs if run.picture is not None],
         "compared": await offload(is_longer(found.subject, LARGE), compared, found),
         "beside": {name: value for name in BESIDE if (value := getattr(found, name))},
         "rationale": "" if told is UNSET else told,
         "retype": retyped(found),
-        "decisions": decisions_for(found, visitor.asker.principal),
-        "editing": editing(found),
+        "decisions": (offered := decisions_for(found, visitor.asker.principal)),
+        "editing": editing(found, offered),
         "problem": problem,
         "reason": visitor.form.get("reason", ""),
         "cuts": [],
+        # Who has just decided goes on to the next; who looks back a month later has no use for it.
+        "following": await next_item(visitor, found.approval_id) if _goes_on(visitor, found) else None,
     }
     return Seen("card.html", values, status)
+
+
+def _arguments(found: ApprovalCard) -> str:
+    """The arguments of a call for the form that explains it; nothing, if they are too long for one."""
+    args = getattr(getattr(found.subject, "candidate", None), "args", {})
+    return "" if is_longer(args, EDITED_CHARACTERS) else msgspec.json.encode(args).decode()
+
+
+def _goes_on(visitor: Visitor, found: ApprovalCard) -> bool:
+    return found.status not in OPEN and (bool(visitor.form) or visitor.query.get("then") == "next")
+
+
+async def _belief(visitor: Visitor, found: ApprovalCard) -> BeliefSnapshot | None:
+    """What the session believes, if it can be read: what is decided does not wait for that."""
+    try:
+        asked = {"survivors_limit": NAMED}
+        believed: BeliefSnapshot = await visitor.asker.ask(
+            "query_belief", {"session_id": found.session_id}, asked
+        )
+    except BeliefdError:
+        return None
+    return believed
+
+
+async def _before(visitor: Visitor, found: ApprovalCard) -> ApprovalCard | None:
+    """The item that this one is the edit of."""
+    if found.follows is None:
+        return None
+    was: ApprovalCard = await visitor.asker.ask("show_approval", {"approval_id": found.follows})
+    return was if was.status in ("modified", "rejected") else None
 
 
 def retyped(found: ApprovalCard) -> str:
@@ -66,15 +108,20 @@ def retyped(found: ApprovalCard) -> str:
 
 def decisions_for(found: ApprovalCard, who: Principal) -> list[str]:
     """What the page offers to somebody. The server judges anew: this only spares them a refusal."""
-    if found.status != "pending" or who.role not in PEOPLE:
+    if found.status not in OPEN or who.role not in PEOPLE:
         return []
     named = not {who.id, f"role://{who.role}"}.isdisjoint(found.required_approvals)
     may_pass = named and who.id not in found.proposers
     return [one for one in found.allowed_decisions if may_pass or one not in LETS_PASS]
 
 
-def editing(found: ApprovalCard) -> str:
-    """What of it can be edited on a page: its claims, its status, or nothing."""
+def editing(found: ApprovalCard, offered: Sequence[str]) -> str:
+    """What of it can be edited on a page: its claims, its status, the arguments of a call, or nothing."""
+    if isinstance(found.subject, CallSubject) and found.subject.candidate is not None:
+        fits = not is_longer(found.subject.candidate.args, EDITED_CHARACTERS)
+        return "arguments" if fits and "REJECTED" in offered else ""
+    if "MODIFIED" not in offered:
+        return ""
     if found.claims:
         characters = sum(len(claim.statement) for claim in found.claims)
         fits = len(found.claims) <= EDITED_CLAIMS and characters <= EDITED_CHARACTERS
@@ -113,25 +160,37 @@ async def decide(visitor: Visitor) -> Seen:
 
 
 async def edit(visitor: Visitor) -> Seen:
-    return _edit(await _asked(visitor), {}, "")
+    return _edit(visitor, await _asked(visitor), "")
 
 
 async def edited(visitor: Visitor) -> Seen:
     """INVARIANT: what was not touched stays as it is, to the byte, whatever a form makes of it."""
     found, form = await _asked(visitor), visitor.form
-    if not (allowed := editing(found)):
+    # Who is late is told so, and keeps their words: what it was open to then is what they edited.
+    allowed = editing(found, ("MODIFIED", "REJECTED"))
+    if not allowed:
         raise invalid("this cannot be edited here", "decision")
-    said = {**_decision(form), "decision": "MODIFIED"}
-    if allowed == "claims":
-        said["claims"] = [
-            _edited(claim, form.get(f"statement.{at}")) for at, claim in enumerate(found.claims)
-        ]
-    else:
-        said["to_status"] = form.get("to_status", "")
+    try:
+        said = _edit_of(found, form, allowed)
+    except msgspec.DecodeError as error:
+        return _edit(visitor, found, f"The arguments are no JSON object: {error}", 400)
     problem, status = await _decided(visitor, found, said)
     if problem:
-        return _edit(await _asked(visitor), form, problem, status)
+        return _edit(visitor, await _asked(visitor), problem, status)
     return Seen(location=_place(found))
+
+
+def _edit_of(found: ApprovalCard, form: dict[str, str], allowed: str) -> dict[str, Any]:
+    """The decision that an edit is."""
+    said = {**_decision(form), "decision": "MODIFIED"}
+    if allowed == "claims":
+        claims = [_edited(claim, form.get(f"statement.{at}")) for at, claim in enumerate(found.claims)]
+        return {**said, "claims": claims}
+    if allowed == "status":
+        return {**said, "to_status": form.get("to_status", "")}
+    # Who runs a call has to propose it as it is to run: an edit is a no that says what would be asked for.
+    wanted = msgspec.json.decode(form.get("args", ""), type=dict[str, Any])
+    return {**said, "decision": "REJECTED", "reason": with_instead(said["reason"], wanted)}
 
 
 def _edited(claim: Any, written: str | None) -> dict[str, Any]:
@@ -140,18 +199,23 @@ def _edited(claim: Any, written: str | None) -> dict[str, Any]:
     return told if said is None or said == plain(claim.statement) else {**told, "statement": said}
 
 
-def _edit(found: ApprovalCard, form: dict[str, str], problem: str, status: int = 200) -> Seen:
+def _edit(visitor: Visitor, found: ApprovalCard, problem: str, status: int = 200) -> Seen:
+    form = visitor.form
     words = [form.get(f"statement.{at}", plain(one.statement)) for at, one in enumerate(found.claims)]
-    open_to_edits = found.status == "pending" and "MODIFIED" in found.allowed_decisions
+    candidate = getattr(found.subject, "candidate", None)
+    args = plain(written_out(getattr(candidate, "args", {})))
+    kind = editing(found, decisions_for(found, visitor.asker.principal))
     values = {
         "card": found,
         "kind": kind_of(found),
-        "editing": editing(found) if open_to_edits else "",
+        "editing": kind,
+        "shown": kind or ("claims" if words else "arguments" if candidate else "status"),
         "words": words,
+        "args": form.get("args", args),
         "statuses": get_args(EpistemicStatus),
         "to_status": form.get("to_status", ""),
         "reason": form.get("reason", ""),
-        "retype": retyped(found),
+        "retype": retyped(found) if found.claims else "",
         "problem": problem,
     }
     return Seen("edit.html", values, status)
@@ -183,4 +247,5 @@ def _decision(form: dict[str, str]) -> dict[str, Any]:
 
 
 def _place(found: ApprovalCard) -> str:
-    return f"/inbox/{found.approval_id}"
+    """The card of what was just decided, with the way to the next."""
+    return f"/inbox/{found.approval_id}?then=next"

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from difflib import unified_diff
+from itertools import zip_longest
 from typing import Any, Final
 
 from msgspec import UNSET, Struct, to_builtins
@@ -9,8 +10,11 @@ from msgspec import UNSET, Struct, to_builtins
 from beliefd.console.rendering import written_out
 from beliefd.kernel.approvals.state import CONTENT, DefinitionSubject
 from beliefd.kernel.catalogues.state import OfferedTool
-from beliefd.kernel.claims.bundle import Claim
+from beliefd.kernel.claims.bundle import SHA256_DIGITS, Claim, EvidencePointer
+from beliefd.kernel.claims.standing import ClaimStanding
 from beliefd.kernel.claims.tiers import RaisedTier, tiers_of
+from beliefd.kernel.origin.facts import ValueFact
+from beliefd.kernel.substrate.proposals import CallCandidate
 from beliefd.protocol.approvals import ApprovalCard
 
 BUNDLE: Final = "bundle"
@@ -39,6 +43,15 @@ class Compared(Struct, frozen=True):
     lines: list[str]
 
 
+class Piece(Struct, frozen=True):
+    """A pointer to evidence, and how far that is known here; `content` names its bytes if any can be."""
+
+    pointer: EvidencePointer
+    state: str
+    by: str
+    content: str
+
+
 class ShownClaim(Struct, frozen=True):
     """A claim with the tier that counts, and why that is not the one that its agent declares."""
 
@@ -46,6 +59,23 @@ class ShownClaim(Struct, frozen=True):
     tier: str
     raised: RaisedTier | None
     fields: list[Field]
+    evidence: list[Piece]
+
+
+class Argument(Struct, frozen=True):
+    """An argument of a call, and where the values in it came from."""
+
+    name: str
+    field: Field
+    origin: list[ValueFact]
+
+
+class Called(Struct, frozen=True):
+    """A call as it is shown; `others` are traced values that are in no argument of their own."""
+
+    rationale: str
+    arguments: list[Argument]
+    others: list[ValueFact]
 
 
 HEADED: Final = ("statement", "claim_type", "risk_tier", "id", "if_wrong_cost")
@@ -85,7 +115,57 @@ def claims_of(card: ApprovalCard) -> list[ShownClaim]:
     tiers = tiers_of(bundle, tuple(card.raised))
     raised = {one.claim_id: one for one in card.raised}
     shown = zip(bundle.claims, tiers.by_claim.items(), strict=True)
-    return [ShownClaim(claim, tier.name, raised.get(name), _rest(claim)) for claim, (name, tier) in shown]
+    return [
+        ShownClaim(
+            claim, tier.name, raised.get(name), _rest(claim), _evidence(claim, card.standings.get(name))
+        )
+        for claim, (name, tier) in shown
+    ]
+
+
+def _evidence(claim: Claim, standing: ClaimStanding | None) -> list[Piece]:
+    known = () if standing is None else standing.evidence
+    found = zip_longest(claim.evidence_pointers, known[: len(claim.evidence_pointers)])
+    return [
+        Piece(
+            pointer=pointer,
+            state="not looked at" if one is None else one.state,
+            by="" if one is None else one.by,
+            content=pointer.evidence_hash if len(pointer.evidence_hash) == SHA256_DIGITS else "",
+        )
+        for pointer, one in found
+    ]
+
+
+def called(card: ApprovalCard) -> Called | None:
+    """The call that waits, argument by argument, each with where its values stood."""
+    candidate = getattr(card.subject, "candidate", None)
+    if not isinstance(candidate, CallCandidate):
+        return None
+    traced = [] if card.call is None else card.call.origin
+    arguments = [
+        Argument(name, Field(name, value), [one for one in traced if one.argument == name])
+        for name, value in candidate.args.items()
+    ]
+    others = [one for one in traced if one.argument not in candidate.args]
+    return Called("" if candidate.rationale is UNSET else candidate.rationale, arguments, others)
+
+
+def edit_of(card: ApprovalCard, was: ApprovalCard | None) -> list[str]:
+    """The lines of claims, or of the arguments of a call, that an edit changed."""
+    if was is None:
+        return []
+    before, after = _edited_lines(was), _edited_lines(card)
+    if max(len(before), len(after)) > COMPARED:
+        return []
+    return list(unified_diff(before, after, lineterm="", n=2))[2:]
+
+
+def _edited_lines(card: ApprovalCard) -> list[str]:
+    candidate = getattr(card.subject, "candidate", None)
+    if isinstance(candidate, CallCandidate):
+        return written_out(to_builtins(candidate.args)).split("\n")
+    return [line for one in card.claims for line in one.statement.split("\n")]
 
 
 def _rest(claim: Claim) -> list[Field]:

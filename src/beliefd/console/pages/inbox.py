@@ -1,6 +1,7 @@
 """What waits for people: the list, the riskiest first."""
 
 from collections.abc import Callable
+from itertools import islice
 from typing import Final, get_args
 from urllib.parse import urlencode
 
@@ -8,10 +9,16 @@ from msgspec import Struct
 
 from beliefd.console.app import Seen, Visitor
 from beliefd.console.rendering import headline, risk
-from beliefd.kernel.approvals.state import ApprovalStatus
+from beliefd.kernel.approvals.state import OPEN, ApprovalStatus
+from beliefd.kernel.errors import BeliefdError, Code
+from beliefd.kernel.substrate.proposals import CallCandidate
+from beliefd.kernel.values import PEOPLE
 from beliefd.protocol.approvals import ApprovalCard, Inbox
+from beliefd.protocol.asked import Sign
 from beliefd.protocol.beliefs import BrokenLedger
 
+LATE: Final = frozenset({Code.CONFLICT, Code.SESSION_TERMINATED, Code.SESSION_SEALED, Code.SESSION_ARCHIVED})
+"""What an answer comes too late for."""
 ASKED: Final = 500
 MOST: Final = 2_000
 """So many items are looked at before they are sorted; the page says if there are more."""
@@ -44,6 +51,17 @@ class Row(Struct, frozen=True):
     opened_at: str
     expires_at: str
     overdue: bool
+    detail: str
+    content_hash: str
+    called: str
+    signs: list[Sign]
+    settled: str
+    settled_at: str | None
+
+    @property
+    def care(self) -> tuple[int, int, int]:
+        """How much care it takes: by its tier, then by what was found out about it."""
+        return risk(self.tier), sum(one.grave for one in self.signs), len(self.signs)
 
 
 FILTERS: Final[dict[str, Callable[[Row], str]]] = {
@@ -55,6 +73,13 @@ FILTERS: Final[dict[str, Callable[[Row], str]]] = {
 """By what the list can be narrowed down; each is part of its address."""
 
 
+class Next(Struct, frozen=True):
+    """What waits first, if anything does, and how much waits in all."""
+
+    row: Row | None
+    count: int
+
+
 class Found(Struct):
     """All that waits, or as much of it as is looked at."""
 
@@ -64,14 +89,21 @@ class Found(Struct):
 
 
 async def waiting(visitor: Visitor) -> Seen:
-    """The riskiest first, then the oldest. INVARIANT: nothing is sorted or left out before all is read."""
+    """The riskiest first, then the oldest. INVARIANT: nothing is sorted or left out before all is read.
+
+    What is settled comes the newest first: nobody has to hurry with it.
+    """
     status, space = visitor.query.get("status", "pending"), visitor.query.get("space", "")
     found = await _all(visitor, status, space)
     wanted = {name: visitor.query[name] for name in FILTERS if visitor.query.get(name)}
     rows = [row for row in found.rows if all(FILTERS[name](row) == value for name, value in wanted.items())]
-    rows.sort(key=lambda row: (-risk(row.tier), row.opened_at))
+    rows = in_order(rows) if status in OPEN else sorted(rows, key=_newest, reverse=True)
     first = min(_number(visitor.query.get("from", "0")), len(rows))
+    batch = status == "information" and visitor.asker.principal.role in PEOPLE
     values = {
+        "batch": batch,
+        "told": _told(visitor.query.get("seen", "")),
+        "address": _following(visitor.query, first),
         "rows": rows[first : first + LISTED],
         "count": len(rows),
         "following": _following(visitor.query, first + LISTED) if first + LISTED < len(rows) else "",
@@ -79,12 +111,51 @@ async def waiting(visitor: Visitor) -> Seen:
         "more": found.more,
         "most": len(found.rows),
         "choices": {name: sorted({told(row) for row in found.rows}) for name, told in FILTERS.items()},
+        "called": {row.session: row.called for row in found.rows},
         "wanted": wanted,
         "status": status,
+        "is_open": status in OPEN,
         "statuses": get_args(ApprovalStatus),
         "space": space,
     }
     return Seen("inbox.html", values)
+
+
+def in_order(rows: list[Row]) -> list[Row]:
+    return sorted(sorted(rows, key=lambda row: row.opened_at), key=lambda row: row.care, reverse=True)
+
+
+def _newest(row: Row) -> str:
+    return row.settled_at or row.opened_at
+
+
+async def next_item(visitor: Visitor, but: str) -> Next:
+    """What to decide after `but`, and how much waits."""
+    found = await _all(visitor, "pending", "")
+    rows = in_order([row for row in found.rows if row.approval_id != but])
+    return Next(rows[0] if rows else None, len(rows))
+
+
+async def seen(visitor: Visitor) -> Seen:
+    """What is there for information and was picked, all at once; what has gone meanwhile is passed over."""
+    count = 0
+    for name, value in visitor.form.items():
+        approval_id, _, content_hash = value.partition(" ")
+        if not name.startswith("seen.") or not content_hash:
+            continue
+        said = {"decision": "SEEN", "content_hash": content_hash}
+        try:
+            await visitor.asker.ask("decide_approval", {"approval_id": approval_id}, body=said)
+        except BeliefdError as error:
+            if error.code not in (*LATE, Code.APPROVAL_NOT_FOUND):
+                raise
+        else:
+            count += 1
+    return Seen(location=f"/inbox?status=information&seen={count}")
+
+
+def _told(count: str) -> str:
+    return f"{_number(count)} marked as seen." if count else ""
 
 
 async def _all(visitor: Visitor, status: str, space: str) -> Found:
@@ -115,7 +186,22 @@ def _row(card: ApprovalCard) -> Row:
         opened_at=card.opened_at,
         expires_at=card.expires_at,
         overdue=card.overdue,
+        detail=_detail(card),
+        content_hash=card.content_hash,
+        called=headline(card.session_title or card.session_id),
+        signs=card.signs,
+        settled=headline(" ".join([card.status, *([f"by {card.decided_by}"] if card.decided_by else [])])),
+        settled_at=card.decided_at,
     )
+
+
+def _detail(card: ApprovalCard) -> str:
+    """What a row says beside its title: the arguments of a call, else how many claims and why they wait."""
+    candidate = getattr(card.subject, "candidate", None)
+    if isinstance(candidate, CallCandidate):
+        return headline(", ".join(f"{name}: {value}" for name, value in islice(candidate.args.items(), 8)))
+    more = f"this and {len(card.claims) - 1} more · " if len(card.claims) > 1 else ""
+    return headline(more + card.reason)
 
 
 def _following(query: dict[str, str], first: int) -> str:

@@ -1,21 +1,32 @@
-"""Sessions: what is believed, how it came to that, and whether the record still holds."""
+"""Sessions: what is believed, how it came to that, what was done, and whether the record still holds."""
 
+from functools import partial
 from typing import Any, Final
+from urllib.parse import quote
 
 import msgspec
 from msgspec import Struct
 
 from beliefd.console.app import LARGE, Seen, Visitor
-from beliefd.console.drawing import Step, collapse
+from beliefd.console.drawing import Step, collapse, histogram
+from beliefd.console.pages.revealing import revealed
+from beliefd.console.pages.telling import told
+from beliefd.kernel.errors import BeliefdError
+from beliefd.ledger.envelope import LedgerBroken
 from beliefd.protocol.beliefs import BeliefSnapshot, SessionPage
-from beliefd.protocol.ledger import AuditPage, Verified
+from beliefd.protocol.experiments import ExperimentView
+from beliefd.protocol.ledger import AuditPage, Verified, Why
 from beliefd.protocol.visible import visible
 from beliefd.steward.offload import offload
 
 ROWS: Final = 50
+NEWEST: Final = 20
 NAMED: Final = 200
 """So many survivors are listed on a page; the others are counted."""
-CHARTED: Final = 2_000
+LISTED: Final = 20
+"""So many claims, experiments, ideas and the like are listed."""
+CHARTED: Final = 500
+CHARTED_MORE: Final = 5_000
 CHARTED_PAGES: Final = 4
 """So much of a ledger is read for its picture, which says so if that is not all."""
 
@@ -24,17 +35,27 @@ class Actor(Struct, frozen=True):
     id: str
 
 
-class Eliminated(Struct, frozen=True):
-    eliminated: list[msgspec.Raw] = []
+class Called(Struct, frozen=True):
+    call_id: str = ""
+    tool_id: str = ""
+    status: str = ""
+
+
+class Change(Struct, frozen=True):
+    eliminated: list[str] = []
+    kind: str = ""
+    call: Called | None = None
 
 
 class Entry(Struct, frozen=True):
     """What a picture needs of an event."""
 
     seq: int
+    event_id: str
     verb: str
     actor: Actor
-    delta: Eliminated
+    delta: Change
+    payload: msgspec.Raw = msgspec.Raw(b"{}")
 
 
 class EntryPage(Struct, frozen=True):
@@ -42,76 +63,230 @@ class EntryPage(Struct, frozen=True):
     next: str | None = None
 
 
+class Said(Struct, frozen=True):
+    source_id: str = ""
+    justification: Any = None
+
+
+class Fallen(Struct, frozen=True):
+    """A hypothesis that fell: to whom, by what, and why."""
+
+    name: str
+    seq: int
+    event_id: str
+    actor: str
+    source: str
+    because: str
+
+
+class Past(Struct):
+    """What the beginning of a ledger tells; `looked_at` is 0 if that was all of it."""
+
+    steps: list[Step]
+    fallen: list[Fallen]
+    sources: list[str]
+    actors: list[str]
+    calls: dict[str, Called]
+    looked_at: int = 0
+
+
 async def listed(visitor: Visitor) -> Seen:
     asked = {"limit": ROWS, "cursor": visitor.query.get("cursor"), "space": visitor.query.get("space")}
     found: SessionPage = await visitor.asker.ask("list_sessions", query=asked)
-    values = {"sessions": found.sessions, "broken": found.broken, "next": found.next}
+    values = {
+        "sessions": found.sessions,
+        "broken": found.broken,
+        "next": found.next,
+        "space": visitor.query.get("space", ""),
+    }
     return Seen("sessions.html", values)
 
 
 async def shown(visitor: Visitor) -> Seen:
-    snapshot: BeliefSnapshot = await visitor.asker.ask(
-        "query_belief", visitor.path, {"survivors_limit": NAMED}
-    )
-    trail = await _trail(visitor, await _newest_after(visitor, snapshot))
-    steps, charted = await _steps(visitor)
+    snapshot = await _snapshot(visitor)
+    trail = await _trail(visitor, after=max(0, snapshot.seq - NEWEST))
+    past = await _past(visitor, _charted(visitor))
+    ask, few = visitor.asker.ask, {"limit": LISTED}
     values = {
-        "snapshot": snapshot,
+        **_of(visitor, snapshot),
         "survivors": snapshot.survivors,
         "unnamed": max(0, snapshot.n_survivors - NAMED),
-        "events": trail.events[::-1],
-        "chart": collapse(snapshot.n_hypotheses, steps),
-        "charted": charted,
+        "past": past,
+        "events": [told(snapshot.session_id, one) for one in await revealed(visitor, trail.events[::-1])],
+        "chart": collapse(snapshot.n_hypotheses, past.steps),
+        "charted": past.looked_at,
+        "ideas": await ask("list_hypotheses", visitor.path, few),
+        "evidence": await ask("list_evidence", visitor.path, few),
+        "intents": await ask("list_intents", visitor.path, few),
     }
     return Seen("session.html", values)
 
 
+async def work(visitor: Visitor) -> Seen:
+    """What was said, asked for, tried and observed in a session."""
+    snapshot, past = await _snapshot(visitor, 0), await _past(visitor, _charted(visitor))
+    ask, few = visitor.asker.ask, {"limit": LISTED}
+    values = {
+        **_of(visitor, snapshot),
+        "past": past,
+        "bundles": await ask("list_claims", visitor.path, few),
+        "experiments": await ask("list_experiments", visitor.path, few),
+        "observations": await ask("list_observations", visitor.path, few),
+        "memory": await ask("list_memory", visitor.path),
+    }
+    return Seen("work.html", values)
+
+
+async def call(visitor: Visitor) -> Seen:
+    values = {
+        **await _called(visitor),
+        "name": visitor.path["call_id"],
+        "found": await visitor.asker.ask("show_call", visitor.path),
+    }
+    return Seen("call.html", values)
+
+
+async def experiment(visitor: Visitor) -> Seen:
+    found: ExperimentView = await visitor.asker.ask("show_experiment", visitor.path)
+    values = {
+        **await _called(visitor),
+        "name": visitor.path["experiment_id"],
+        "found": found,
+        "picture": None if found.picture is None else histogram(found.picture),
+        "checks": [] if found.report is None else found.report.checks,
+    }
+    return Seen("experiment.html", values)
+
+
+async def why(visitor: Visitor) -> Seen:
+    asked = {"cursor": visitor.query.get("cursor"), "limit": ROWS}
+    found = await visitor.asker.ask("why", visitor.path, asked)
+    found = msgspec.convert(await revealed(visitor, found), Why)
+    return Seen("why.html", {**await _called(visitor), "found": found})
+
+
+async def what_if(visitor: Visitor) -> Seen:
+    """What falls if some had never spoken: boxes to tick, in the address."""
+    snapshot, past = await _snapshot(visitor, 0), await _past(visitor, _charted(visitor))
+    sources = [one for one in past.sources if one in _ticked(visitor, "source")]
+    actors = [one for one in past.actors if one in _ticked(visitor, "principal")]
+    attested = visitor.query.get("attested") == "1"
+    found = None
+    if sources or actors or attested:
+        without = {"source_ids": sources, "principals": actors, "attested": attested}
+        found = await visitor.asker.ask("counterfactual", visitor.path, body={"without": without})
+    values = {
+        **_of(visitor, snapshot),
+        "past": past,
+        "found": found,
+        "sources": sources,
+        "actors": actors,
+        "attested": attested,
+    }
+    return Seen("what_if.html", values)
+
+
+def _ticked(visitor: Visitor, name: str) -> set[str]:
+    return {value for key, value in visitor.query.items() if key.partition(".")[0] == name}
+
+
 async def audit(visitor: Visitor) -> Seen:
-    trail = await _trail(visitor, visitor.query.get("after"))
-    values = {"session_id": visitor.path["session_id"], "events": trail.events, "next": trail.next}
-    return Seen("audit.html", values)
+    session_id = visitor.path["session_id"]
+    around = visitor.query.get("around", "")
+    near = int(around) if around.isascii() and around.isdigit() and len(around) < 16 else None
+    first = None if near is None else max(0, near - ROWS // 2)
+    trail = await _trail(visitor, visitor.query.get("after") if first is None else None, first)
+    events = [told(session_id, event) for event in await revealed(visitor, trail.events)]
+    values = {**await _called(visitor), "events": events, "next": trail.next}
+    return Seen("session_audit.html", values)
 
 
 async def verified(visitor: Visitor) -> Seen:
-    found: Verified = await visitor.asker.ask("verify", visitor.path)
-    return Seen("verified.html", {"session_id": visitor.path["session_id"], "found": found})
+    key = visitor.asker.principal.id, visitor.path["session_id"]
+    found: Verified | int = await visitor.checks.of(key, partial(visitor.asker.ask, "verify", visitor.path))
+    if isinstance(found, int):
+        snapshot = await _snapshot(visitor, 0)
+        values = {**_of(visitor, snapshot), "title": snapshot.title, "count": snapshot.seq, "checked": found}
+        return Seen("verifying.html", values)
+    return Seen("verified.html", {**await _called(visitor), "found": found})
 
 
-async def _newest_after(visitor: Visitor, snapshot: BeliefSnapshot) -> str | None:
-    """The event after which the newest come; None if all of them fit on a page."""
-    if snapshot.seq <= ROWS:
-        return None
-    asked = {"at": snapshot.seq - ROWS, "survivors_limit": 0}
-    before: BeliefSnapshot = await visitor.asker.ask("query_belief", visitor.path, asked)
-    return before.audit_head_event_id
+async def _called(visitor: Visitor) -> dict[str, str]:
+    """Which session it is, and what it is called; a ledger that is broken has lost its name."""
+    session_id = visitor.path["session_id"]
+    try:
+        return {"session_id": session_id, "title": (await _snapshot(visitor, 0)).title}
+    except (BeliefdError, LedgerBroken):
+        return {"session_id": session_id, "title": ""}
 
 
-async def _trail(visitor: Visitor, after: str | None) -> AuditPage:
-    query: dict[str, Any] = {"limit": ROWS, "since_event_id": after}
+async def _snapshot(visitor: Visitor, survivors: int = NAMED) -> BeliefSnapshot:
+    found: BeliefSnapshot = await visitor.asker.ask(
+        "query_belief", {"session_id": visitor.path["session_id"]}, {"survivors_limit": survivors}
+    )
+    return found
+
+
+def _of(visitor: Visitor, snapshot: BeliefSnapshot) -> dict[str, Any]:
+    return {"snapshot": snapshot, "session_id": snapshot.session_id}
+
+
+def _charted(visitor: Visitor) -> int:
+    return CHARTED_MORE if visitor.query.get("chart") == "more" else CHARTED
+
+
+async def _trail(visitor: Visitor, since: str | None = None, after: int | None = None) -> AuditPage:
+    query: dict[str, Any] = {"limit": ROWS, "since_event_id": since, "after": after}
     found = await visitor.asker.ask("audit_trace", visitor.path, query)
     # Entries are passed on as they are stored; a page looks into them.
     return await offload(_is_long(found), _read, found, AuditPage)
 
 
-async def _steps(visitor: Visitor) -> tuple[list[Step], int]:
-    """The events that eliminated something; and how many were looked at, 0 if all were."""
-    steps: list[Step] = []
-    seen, after = 0, None
+async def _past(visitor: Visitor, most: int) -> Past:
+    """What fell by whom, and what was called, as far as the beginning of the ledger tells."""
+    past, seen, after = Past([], [], [], [], {}), 0, None
     for _ in range(CHARTED_PAGES):
-        query = {"limit": CHARTED - seen, "since_event_id": after}
-        found = await visitor.asker.ask("audit_trace", visitor.path, query)
+        query = {"limit": most - seen, "since_event_id": after}
+        found = await visitor.asker.ask("audit_trace", {"session_id": visitor.path["session_id"]}, query)
         read: EntryPage = await offload(_is_long(found), _read, found, EntryPage)
-        steps += [
-            Step(one.seq, one.verb, visible(one.actor.id), len(one.delta.eliminated))
-            for one in read.events
-            if one.delta.eliminated
-        ]
+        for one in read.events:
+            _take(past, visitor.path["session_id"], one)
         seen, after = seen + len(read.events), read.next
         if after is None:
-            return steps, 0
-        if seen >= CHARTED:
+            return past
+        if seen >= most:
             break
-    return steps, seen
+    past.looked_at = seen
+    return past
+
+
+def _take(past: Past, session_id: str, one: Entry) -> None:
+    if one.delta.call is not None and one.delta.call.call_id:
+        past.calls[one.delta.call.call_id] = one.delta.call
+    if not one.delta.eliminated:
+        return
+    said, actor = _said(one), visible(one.actor.id)
+    place = f"/sessions/{quote(session_id, safe='')}/audit?around={one.seq}#{one.event_id}"
+    past.steps.append(Step(one.seq, one.verb, actor, len(one.delta.eliminated), place))
+    for value, names in ((said.source_id, past.sources), (one.actor.id, past.actors)):
+        if value and value not in names and len(names) < LISTED:
+            names.append(value)
+    because = _because(said.justification)
+    for name in one.delta.eliminated[: NAMED - len(past.fallen)]:
+        past.fallen.append(Fallen(name, one.seq, one.event_id, one.actor.id, said.source_id, because))
+
+
+def _said(one: Entry) -> Said:
+    try:
+        return msgspec.json.decode(one.payload, type=Said)
+    except msgspec.MsgspecError:
+        return Said()
+
+
+def _because(justification: Any) -> str:
+    if isinstance(justification, dict):
+        return ", ".join(f"{name}: {value}" for name, value in list(justification.items())[:4])
+    return "" if justification is None else str(justification)
 
 
 def _is_long(found: Any) -> bool:

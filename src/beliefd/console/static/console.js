@@ -50,5 +50,15 @@ if (main) {
   };
   const later = () => { waiting ||= setTimeout(again, 300); };
   const feed = new EventSource(main.dataset.live);
-  for (const kind of ["approval.pending", "approval.decided", "approval.expired"]) feed.addEventListener(kind, later);
+  for (const kind of ["approval.pending", "approval.decided", "approval.expired", "audit"]) feed.addEventListener(kind, later);
+}
+
+// What takes long says so, from the click to the next page.
+for (const link of document.querySelectorAll("a[data-wait]")) {
+  link.addEventListener("click", () => {
+    const told = document.createElement("p");
+    told.setAttribute("role", "status");
+    told.append(link.dataset.wait, document.createElement("progress"));
+    link.closest("nav, p, form")?.after(told);
+  });
 }

@@ -6,19 +6,20 @@ import msgspec
 
 from beliefd.kernel.claims.bundle import MAX_CLAIMS, Claim, refuse_shared_ids
 from beliefd.kernel.intents.state import EpistemicStatus
-from beliefd.kernel.values import Id, Note, TierName, Value
+from beliefd.kernel.values import Id, Remark, TierName, Value
 
 
 class DecideApproval(Value, frozen=True, tag_field="verb", tag="DECIDE_APPROVAL"):
     """Approve, reject or edit what waits. `content_hash` names exactly what was looked at.
 
-    `to_status` goes with an edit of a write intent: another, weaker status. DEFERRED asks for more evidence.
+    `to_status` goes with an edit of a write intent: another, weaker status. DEFERRED asks for more evidence,
+    SEEN takes what is for information off the list.
     """
 
     approval_id: Id
-    decision: Literal["APPROVED", "REJECTED", "MODIFIED", "DEFERRED"]
+    decision: Literal["APPROVED", "REJECTED", "MODIFIED", "DEFERRED", "SEEN"]
     content_hash: Id
-    reason: Note = ""
+    reason: Remark = ""
     claims: Annotated[tuple[Claim, ...], msgspec.Meta(max_length=MAX_CLAIMS)] = ()
     to_status: EpistemicStatus | None = None
 
@@ -30,7 +31,7 @@ class WithdrawApproval(Value, frozen=True, tag_field="verb", tag="WITHDRAW_APPRO
     """Take back what one proposed and nobody has decided yet."""
 
     approval_id: Id
-    reason: Note = ""
+    reason: Remark = ""
 
 
 class ExpireApproval(Value, frozen=True, tag_field="verb", tag="EXPIRE_APPROVAL"):

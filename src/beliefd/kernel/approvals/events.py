@@ -58,10 +58,14 @@ class ApprovalClosed(EventBase, frozen=True, tag="approval_closed"):
 
 
 class GrantGiven(EventBase, frozen=True, tag="grant_given"):
+    """A standing grant was given."""
+
     grant: Grant
 
 
 class GrantRevoked(EventBase, frozen=True, tag="grant_revoked"):
+    """A standing grant has ended."""
+
     grant: Grant
 
 

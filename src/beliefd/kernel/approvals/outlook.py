@@ -6,6 +6,7 @@ from msgspec import Struct
 
 from beliefd.kernel.approvals.candidates import in_vain
 from beliefd.kernel.approvals.eligibility import required_approvals
+from beliefd.kernel.approvals.shaping import shapers
 from beliefd.kernel.approvals.standing import of_now, revoked_among
 from beliefd.kernel.approvals.state import Approval, CallSubject, DeltaSubject
 from beliefd.kernel.approvals.today import rules_today
@@ -15,6 +16,7 @@ from beliefd.kernel.facts import Facts
 from beliefd.kernel.policy import ApproverRule
 from beliefd.kernel.state import Session
 from beliefd.kernel.substrate.arbitration import confirmed
+from beliefd.kernel.values import PEOPLE, Principal
 
 CAME_TO: Final = {
     "ok": "approved, and it ran",
@@ -26,12 +28,16 @@ CAME_TO: Final = {
 
 
 class Outlook(Struct, frozen=True):
-    """How many must agree today, who they can be, whose yes counts by now, and why another is in vain."""
+    """How many must agree today, who they can be, whose yes counts by now, and why another is in vain.
+
+    `shaped_by` are all names of those who proposed or edited it.
+    """
 
     required: int
     deciders: tuple[str, ...]
     given: tuple[HumanApproval, ...]
     cannot_run: str | None = None
+    shaped_by: frozenset[str] = frozenset()
 
 
 def outlook(session: Session, approval: Approval, facts: Facts) -> Outlook:
@@ -39,8 +45,19 @@ def outlook(session: Session, approval: Approval, facts: Facts) -> Outlook:
     rules = rules_today(approval, "APPROVED", facts)
     given = tuple(one for one in approval.approvals if people_for(session, approval, (one,), rules, facts))
     return Outlook(
-        max(rule.required for rule in rules), _deciders(rules), given, _cannot_run(session, approval, facts)
+        max(rule.required for rule in rules),
+        _deciders(rules),
+        given,
+        _cannot_run(session, approval, facts),
+        shapers(session, approval, facts),
     )
+
+
+def open_to(approval: Approval, today: Outlook, who: Principal) -> list[str]:
+    """What can be decided of it. To a person whose own it is, nothing is offered that would be refused to
+    them as its shaper: a no needs no second person."""
+    own = who.role in PEOPLE and not today.shaped_by.isdisjoint((who.person, who.id))
+    return [one for one in approval.allowed if not own or one == "REJECTED"]
 
 
 def _deciders(rules: tuple[ApproverRule, ...]) -> tuple[str, ...]:

@@ -53,6 +53,7 @@ from beliefd.kernel.approvals.state import (
     IntentSubject,
 )
 from beliefd.kernel.approvals.today import rules_today
+from beliefd.kernel.approvals.words import decided, not_offered
 from beliefd.kernel.errors import Code
 from beliefd.kernel.event import Refused, refused
 from beliefd.kernel.facts import Facts
@@ -84,6 +85,8 @@ def decide_approval(session: Session, command: DecideApproval, facts: Facts) -> 
     approval = session.approvals.by_id.get(command.approval_id)
     if approval is None:
         return _no_such_approval(command.approval_id)
+    if command.decision == "SEEN":
+        return _seen(approval, command, facts)
     problem = (
         _not_open(approval, facts)
         or _not_eligible(session, approval, command, facts)
@@ -91,6 +94,18 @@ def decide_approval(session: Session, command: DecideApproval, facts: Facts) -> 
         or _proposed_by_nobody(approval, command, facts)
     )
     return problem or DECIDES[type(approval.subject)](session, approval, command, facts)
+
+
+def _seen(approval: Approval, command: DecideApproval, facts: Facts) -> ApprovalDecided | Refused:
+    """Takes what is for information off the list. INVARIANT: nothing comes of it but that."""
+    if approval.status != "information":
+        return not_offered(approval) if approval.status == "pending" else _settled(approval)
+    if facts.principal.role not in PEOPLE:
+        text = f"role `{facts.principal.role}` reads no inbox: a person has to have seen it"
+        return refused(Code.FORBIDDEN, text, "$.decision")
+    return _not_bound(approval, command) or decided(
+        command, facts, approval.closed("seen", by=facts.principal.id)
+    )
 
 
 def withdraw_approval(session: Session, command: WithdrawApproval, facts: Facts) -> ApprovalClosed | Refused:
@@ -240,7 +255,11 @@ def _not_bound(approval: Approval, command: DecideApproval) -> Refused | None:
 def _settled(approval: Approval) -> Refused:
     """Too late: tell what was decided and by whom, so that the second of two people knows."""
     if approval.status == "information":
-        return refused(Code.CONFLICT, "it is for information; there is nothing to decide", "$.approval_id")
+        return refused(
+            Code.CONFLICT,
+            "it is for information; there is nothing to decide, it can be SEEN",
+            "$.approval_id",
+        )
     by = "" if approval.decided_by is None else f", by `{approval.decided_by}`"
     return refused(
         Code.CONFLICT,

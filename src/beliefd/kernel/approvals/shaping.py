@@ -1,5 +1,7 @@
 """Who shaped what: everybody who proposed or edited a content in a session, whatever became of it."""
 
+from hashlib import sha256
+
 import msgspec
 from msgspec import UNSET
 from msgspec.structs import replace
@@ -15,7 +17,7 @@ from beliefd.kernel.approvals.state import (
     Shaped,
     Subject,
 )
-from beliefd.kernel.canonical import digest, digest_of_texts
+from beliefd.kernel.canonical import digest
 from beliefd.kernel.canonical_structs import digest_of
 from beliefd.kernel.claims.bundle import Claim, ClaimBundle
 from beliefd.kernel.facts import Facts
@@ -28,13 +30,14 @@ from beliefd.kernel.substrate.proposals import CallCandidate, Candidate, DeltaCa
 def content_of(bundle: ClaimBundle) -> tuple[str, ...]:
     """What each claim says and decides. The same words in another spelling, under another name, with other
     numbers, costs or evidence are the same: whoever shaped them has shaped this too."""
-    return tuple(dict.fromkeys(map(_said_by, bundle.claims)))
+    return tuple(dict.fromkeys([_said_by(claim) for claim in bundle.claims]))
 
 
 def _said_by(claim: Claim) -> str:
     words = gist_digest(claim.statement)
     if claim.action is UNSET and claim.about is UNSET:
-        return digest_of_texts([words, claim.claim_type, None, None])
+        # `digest` of the list below: a digest and the name of a type need no escape.
+        return sha256(f'["{words}","{claim.claim_type}",null,null]'.encode()).hexdigest()
     return digest(msgspec.to_builtins([words, claim.claim_type, claim.action or None, claim.about or None]))
 
 

@@ -29,8 +29,9 @@ ApprovalStatus = Literal[
     "withdrawn",
     "superseded",
     "information",
+    "seen",
 ]
-ApprovalDecision = Literal["APPROVED", "REJECTED", "MODIFIED", "DEFERRED"]
+ApprovalDecision = Literal["APPROVED", "REJECTED", "MODIFIED", "DEFERRED", "SEEN"]
 OPEN: Final = ("pending", "information")
 
 
@@ -42,7 +43,7 @@ class BundleSubject(Value, frozen=True, tag_field="kind", tag="bundle"):
 
 
 class InformationSubject(Value, frozen=True, tag_field="kind", tag="information"):
-    """A bundle that was published, and that people should know about. There is nothing to decide."""
+    """A bundle that was published, and that people should know about. They can say that they saw it."""
 
     bundle_id: str
     bundle: ClaimBundle | None = None
@@ -99,6 +100,7 @@ class Shaped(Value, frozen=True):
 
 
 Subject = BundleSubject | InformationSubject | CallSubject | DeltaSubject | IntentSubject | DefinitionSubject
+SubjectKind = Literal["bundle", "information", "call", "delta", "intent", "definition"]
 CONTENT: Final = ("bundle", "candidate", "change", "definition", "was")
 
 
@@ -170,6 +172,8 @@ class Approval(Value, frozen=True, kw_only=True):
     @property
     def allowed(self) -> tuple[ApprovalDecision, ...]:
         """What may be decided. Where nobody may approve, nobody may edit: that would be a way around."""
+        if self.status == "information":
+            return ("SEEN",)
         if self.status != "pending":
             return ()
         if self.rule.nobody:

@@ -6,7 +6,7 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from beliefd.kernel.labels import Label
-from beliefd.kernel.values import Count, Head, Id, Object, OntologyBundle, SpaceName, Value
+from beliefd.kernel.values import Count, Head, Id, Object, OntologyBundle, Said, SpaceName, Value
 
 MAX_CITED: Final = 16
 """So many recorded things one elimination may rest on."""
@@ -24,7 +24,7 @@ class DeclareSession(Value, frozen=True, tag_field="verb", tag="DECLARE_SESSION"
     ontology: OntologyBundle
     hypotheses: Annotated[tuple[Id, ...], msgspec.Meta(min_length=1)]
     options: SessionOptions = SessionOptions()
-    metadata: Object = {}
+    metadata: Said = {}
     space: SpaceName | UnsetType = UNSET
 
 
@@ -58,7 +58,7 @@ class Eliminate(Value, frozen=True, tag_field="verb", tag="ELIMINATE"):
     source_id: Id
     observation_id: Id
     eliminated: tuple[Id, ...]
-    justification: Object
+    justification: Said
     cites: Cites | UnsetType = UNSET
 
 
@@ -73,20 +73,20 @@ class RequestExit(Value, frozen=True, tag_field="verb", tag="REQUEST_EXIT"):
     """Ask to be released from an obligation."""
 
     obligation_id: Id
-    context: Object = {}
+    context: Said = {}
 
 
 class DeclareConclusion(Value, frozen=True, tag_field="verb", tag="DECLARE_CONCLUSION"):
     """State what the session has come to."""
 
     conclusion_id: Id
-    context: Object = {}
+    context: Said = {}
 
 
 class RequestTermination(Value, frozen=True, tag_field="verb", tag="REQUEST_TERMINATION"):
     """Ask to close the session for good; `context.force` needs a role that policy names."""
 
-    context: Object = {}
+    context: Said = {}
 
 
 class ReplicaElimination(Value, frozen=True):

@@ -21,23 +21,31 @@ class Eliminated(EventBase, frozen=True, tag="eliminated", gc=False):
 
 
 class ObligationEntered(EventBase, frozen=True, tag="obligation_entered"):
+    """An obligation was entered."""
+
     obligation_id: str
     min_total_eliminations: int
 
 
 class ExitRuled(EventBase, frozen=True, tag="exit_ruled"):
+    """An obligation could be left, or not yet."""
+
     obligation_id: str
     approved: bool
     reason: str
 
 
 class ConclusionRuled(EventBase, frozen=True, tag="conclusion_ruled"):
+    """A conclusion was accepted or refused."""
+
     conclusion_id: str
     accepted: bool
     reason: str
 
 
 class TerminationRuled(EventBase, frozen=True, tag="termination_ruled"):
+    """A session could be ended, or not yet."""
+
     approved: bool
     reason: str
 

@@ -102,7 +102,7 @@ class Survivors:
         standing: list[str] = []
         fallen: list[str] = []
         unknown: list[str] = []
-        for name in sorted(set(hypotheses)):
+        for name in _in_order(hypotheses):
             at = self.universe.position(name)
             (unknown if at is None else standing if self._bits[at] else fallen).append(name)
         return standing, fallen, unknown

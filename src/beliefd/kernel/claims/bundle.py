@@ -198,10 +198,11 @@ def claim_id(claim: Claim, place: int) -> str:
 
 def refuse_shared_ids(claims: tuple[Claim, ...]) -> None:
     """INVARIANT: within a bundle an id names one claim, whether the agent chose it or the place did."""
-    if not any(map(_id_of, claims)):
-        return  # no two have the same place
-    if len({claim_id(claim, place) for place, claim in enumerate(claims, 1)}) == len(claims):
+    chosen = set(map(_id_of, claims))
+    if len(chosen) == len(claims) and None not in chosen:
         return
+    if not any(chosen):
+        return  # no two have the same place
     seen: set[str] = set()
     for place, claim in enumerate(claims, 1):
         if (name := claim_id(claim, place)) in seen:
@@ -213,8 +214,10 @@ def filled(bundle: ClaimBundle, new_id: str, now: str) -> ClaimBundle:
     """The bundle with ids and time in place, and nothing left of what only the server may say."""
     bundle_id = bundle.id or new_id
     claims = tuple(
-        claim if claim.id is not None else _called(claim, claim_id(claim, place))
-        for place, claim in enumerate(bundle.claims, 1)
+        [
+            claim if claim.id is not None else _called(claim, f"claim-{place}")
+            for place, claim in enumerate(bundle.claims, 1)
+        ]
     )
     return ClaimBundle(
         origin_agent=bundle.origin_agent,

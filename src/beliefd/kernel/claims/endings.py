@@ -8,12 +8,12 @@ from typing import Annotated, Final, Literal
 
 import msgspec
 
-from beliefd.kernel.values import Id, Value
+from beliefd.kernel.values import ERASABLE, Id, Value
 
 MAX_STEPS: Final = 100
 """So many corrections may follow on each other; who has needed more does not know what to say."""
 MAX_REASON: Final = 2_000
-Why = Annotated[str, msgspec.Meta(min_length=1, max_length=MAX_REASON)]
+Why = Annotated[str, msgspec.Meta(min_length=1, max_length=MAX_REASON, extra=ERASABLE)]
 
 
 class Corrects(Value, frozen=True):

@@ -27,6 +27,7 @@ from beliefd.kernel.values import Role, shown
 RECORDED: Final = (CALL, "evidence://", "observation://")
 """What a source begins with that names a record of this session."""
 UNSEEN: Final = PointerStanding(state="attested")
+_UNSEEN_ALONE: Final = ClaimStanding((UNSEEN,))
 
 
 def standings(
@@ -42,10 +43,12 @@ def standings(
         measurements = Measurements() if session is None else session.measurements
     any_measured = bool(measurements.by_id)
     for claim in bundle.claims:
-        evidence = tuple([_resolved(one, session, findings, proposers) for one in claim.evidence_pointers])
+        evidence = [_resolved(one, session, findings, proposers) for one in claim.evidence_pointers]
         measured = _measured(claim, measurements, proposers) if any_measured else UNSET
-        if evidence or measured is not UNSET:
-            found[claim.id or ""] = ClaimStanding(evidence, measured)
+        if measured is UNSET and len(evidence) == 1 and evidence[0] is UNSEEN:
+            found[claim.id or ""] = _UNSEEN_ALONE  # as most are: one value will do for all of them
+        elif evidence or measured is not UNSET:
+            found[claim.id or ""] = ClaimStanding(tuple(evidence), measured)
     return found
 
 
@@ -54,6 +57,8 @@ def _resolved(
 ) -> PointerStanding:
     if session is not None and pointer.source.startswith(RECORDED):
         return _recorded(pointer, session, findings, proposers)
+    if not findings.content and len(pointer.evidence_hash) == SHA256_DIGITS:
+        return UNSEEN
     return _stored(pointer.evidence_hash.lower(), findings, proposers)
 
 

@@ -17,6 +17,7 @@ from beliefd.kernel.claims.gates import run_gates
 from beliefd.kernel.claims.judging import findings_of, gate_input, gated
 from beliefd.kernel.claims.measured import with_new, with_receipts
 from beliefd.kernel.claims.resolving import unsaid
+from beliefd.kernel.claims.tiers import ClaimTiers
 from beliefd.kernel.errors import Code
 from beliefd.kernel.event import Refused, refused
 from beliefd.kernel.facts import Facts
@@ -50,13 +51,11 @@ def submit_claims(session: Session, command: SubmitClaims, facts: Facts) -> Bund
     if problem is not None:
         return problem
     asked = gate_input(bundle, session, facts.principal, facts, proposers)
-    tiers = {tier.name for tier in asked.tiers.by_claim.values()}
     others = (one for name in proposers[1:] for one in names_under(name, facts))
     people = (*names_of(facts.principal, facts), *others)
     said = content_of(bundle)
-    before = (one for content in said for one in session.approvals.shapers.get(content) or ())
-    grant = covering_grant(session, tiers, {*people, *before}, facts)
-    given = replace(asked, granted=grant)
+    grant = _grant(session, asked.tiers, said, people, facts)
+    given = asked if grant is None else replace(asked, granted=grant)
     judged = gated(run_gates(given), given, facts, proposers, facts.principal)
     judged = with_correction(session, judged, facts, facts.principal.id)
     if superseded is None and judged.approval is not None and judged.approval.status == "pending":
@@ -75,6 +74,16 @@ def submit_claims(session: Session, command: SubmitClaims, facts: Facts) -> Bund
         grant_id=used,
         receipts=receipts or UNSET,
     )
+
+
+def _grant(
+    session: Session, tiers: ClaimTiers, said: tuple[str, ...], people: tuple[str, ...], facts: Facts
+) -> str | None:
+    """The standing grant that covers a bundle which says this: of nobody who proposes or shaped it."""
+    if not session.approvals.grants:
+        return None
+    before = (one for content in said for one in session.approvals.shapers.get(content) or ())
+    return covering_grant(session, tiers.names, {*people, *before}, facts)
 
 
 RULES: Final[Rules] = {SubmitClaims: submit_claims, RetractClaims: retract_claims}

@@ -4,6 +4,7 @@ INVARIANT: nothing lowers a tier. What is not known is taken for as dangerous as
 """
 
 from collections.abc import Iterator, Mapping
+from operator import attrgetter
 from typing import Final
 
 from msgspec import UNSET, Struct, UnsetType
@@ -28,6 +29,8 @@ class RaisedTier(Value, frozen=True):
     reason: str
 
 
+_action_of: Final = attrgetter("action")
+_NO_ACTION: Final = {UNSET}
 Raised = tuple[RaisedTier, ...] | UnsetType
 
 
@@ -48,6 +51,10 @@ class ClaimTiers(Struct, frozen=True):
         return NAMES[self.by_claim[claim.id or ""]]
 
     @property
+    def names(self) -> set[TierName]:
+        return {NAMES[tier] for tier in set(self.by_claim.values())}
+
+    @property
     def reasons(self) -> dict[str | None, str]:
         """Why the raised ones were, by claim."""
         return {one.claim_id: one.reason for one in self.raised}
@@ -55,16 +62,15 @@ class ClaimTiers(Struct, frozen=True):
 
 def effective_tiers(bundle: ClaimBundle, proposer: str, policy: Policy, tools: ToolTiers) -> ClaimTiers:
     """`tools` are the tiers of registered tools, as they say of themselves."""
+    rules = policy.tiers.raise_
+    if _only_declared(bundle, policy):
+        return ClaimTiers(_declared(bundle))
     found: dict[str, Tier] = {}
     raised: list[RaisedTier] = []
     speakers = (proposer, bundle.origin_agent)
-    rules = policy.tiers.raise_
     reads = any(rule.words for rule in rules)
     for place, claim in enumerate(bundle.claims, 1):
         name, declared = claim_id(claim, place), BY_NAME[claim.risk_tier]
-        if not rules and claim.action is UNSET:  # most claims: nothing has a say but they themselves
-            found[name] = declared
-            continue
         words = whole_words(claim.statement) if reads else []
         demands = [*_by_action(claim, policy, tools), *_by_policy(claim, speakers, words, policy)]
         tier, reason = max(demands, key=lambda demand: demand[0], default=(declared, ""))
@@ -74,13 +80,30 @@ def effective_tiers(bundle: ClaimBundle, proposer: str, policy: Policy, tools: T
     return ClaimTiers(found, tuple(raised))
 
 
+def highest_tier(bundle: ClaimBundle, proposer: str, policy: Policy, tools: ToolTiers) -> Tier:
+    """The highest of `effective_tiers`, where nobody asks whose it is."""
+    if _only_declared(bundle, policy):
+        return max([BY_NAME[name] for name in {claim.risk_tier for claim in bundle.claims}])
+    return effective_tiers(bundle, proposer, policy, tools).highest
+
+
+def _only_declared(bundle: ClaimBundle, policy: Policy) -> bool:
+    """As mostly: nothing has a say but the claims themselves."""
+    return not policy.tiers.raise_ and set(map(_action_of, bundle.claims)) == _NO_ACTION
+
+
+def _declared(bundle: ClaimBundle) -> dict[str, Tier]:
+    """What agents say of their claims themselves."""
+    return {
+        claim.id or claim_id(claim, place): BY_NAME[claim.risk_tier]
+        for place, claim in enumerate(bundle.claims, 1)
+    }
+
+
 def tiers_of(bundle: ClaimBundle, raised: Raised) -> ClaimTiers:
     """The tiers of a bundle that was judged, as they were recorded with it."""
     known = () if raised is UNSET else raised
-    by_claim = {
-        claim_id(claim, place): BY_NAME[claim.risk_tier] for place, claim in enumerate(bundle.claims, 1)
-    }
-    return ClaimTiers({**by_claim, **{one.claim_id: Tier[one.tier] for one in known}}, known)
+    return ClaimTiers({**_declared(bundle), **{one.claim_id: Tier[one.tier] for one in known}}, known)
 
 
 def riskiest(bundle: ClaimBundle, raised: Raised) -> Claim:

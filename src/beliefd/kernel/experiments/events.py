@@ -14,6 +14,8 @@ class ExperimentDesigned(EventBase, frozen=True, tag="experiment_designed"):
 
 
 class RunStarted(EventBase, frozen=True, tag="run_started"):
+    """A run has begun."""
+
     run: Run
 
 

@@ -8,10 +8,10 @@ from msgspec.structs import replace
 from beliefd.kernel.approvals.shaping import content_of_change, shaped
 from beliefd.kernel.approvals.standing import names_of
 from beliefd.kernel.approvals.state import Approval, IntentSubject
-from beliefd.kernel.canonical import digest
 from beliefd.kernel.errors import Code
 from beliefd.kernel.event import Refused, refused, refused_by
 from beliefd.kernel.facts import Facts
+from beliefd.kernel.intents.binding import content_of
 from beliefd.kernel.intents.changes import ON_EVIDENCE, cannot_change, changed, needs_person, wanted_status
 from beliefd.kernel.intents.commands import StageIntent
 from beliefd.kernel.intents.events import IntentStaged
@@ -139,11 +139,6 @@ def carried_out(session: Session, intent: Intent, facts: Facts) -> tuple[Intent,
         return after(intent, "failed", facts, problem.message), ()
     propositions = changed(session, intent, facts)
     return after(intent, "executed", facts), propositions
-
-
-def content_of(change: Change) -> str:
-    """What an approval binds: all that the change says."""
-    return digest(msgspec.to_builtins(change))
 
 
 def _speculated(command: StageIntent, facts: Facts) -> ClaimSpeculated | Refused:

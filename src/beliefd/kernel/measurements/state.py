@@ -1,6 +1,7 @@
 """What was measured: receipts, and which of them were made for the same words."""
 
 from collections.abc import Iterable
+from hashlib import sha256
 from typing import Final
 
 import msgspec
@@ -9,7 +10,7 @@ from msgspec.structs import replace
 from beliefd.kernel.canonical import digest, digest_of_texts
 from beliefd.kernel.labels import SERVER
 from beliefd.kernel.parts import EMPTY, Growing, Part
-from beliefd.kernel.scan.whole_words import whole_words
+from beliefd.kernel.scan.whole_words import ascii_words_as_json, whole_words
 from beliefd.kernel.values import Method, Value
 
 CLOSING: Final = " ."
@@ -67,7 +68,11 @@ def gist_digest(statement: str) -> str:
 
     Looser than `words_digest` on purpose: it decides what speaks against a claim, never what speaks for it.
     """
-    return digest_of_texts(whole_words(statement)) if statement.strip() else words_digest(statement)
+    if not statement.strip():
+        return words_digest(statement)
+    if statement.isascii():  # as most are, and then nothing has to be looked at or escaped
+        return sha256(ascii_words_as_json(statement)).hexdigest()
+    return digest_of_texts(whole_words(statement))
 
 
 def words_for(one: Measurement) -> str:

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from beliefd.kernel.canonical import canonical
-from beliefd.kernel.origin.index import wanted
+from beliefd.kernel.origin.index import Wanted, wanted
 from beliefd.kernel.origin.lexicon import BIT, Lexicon
 from beliefd.kernel.origin.naming import leaves
 from beliefd.kernel.origin.results import fields, parsed
@@ -87,10 +87,13 @@ def how_written(tool: ToolInfo, lexicon: Lexicon) -> str:
     return "own" if makes else "listed"
 
 
-def echoes(args: Mapping[str, Any], text: str, lexicon: Lexicon) -> bool:
-    """Was the value in the call itself? Then the write gave nothing new."""
+def given_values(args: Mapping[str, Any], lexicon: Lexicon) -> list[Wanted]:
+    """The values of a call, each in its one spelling."""
+    found = (wanted(str(value), lexicon.month_of) for _, value in leaves(args))
+    return [one for one in found if one is not None]
+
+
+def echoes(given: list[Wanted], text: str, lexicon: Lexicon) -> bool:
+    """Was the value in the call itself, among what was given? Then the write gave nothing new."""
     one = wanted(text, lexicon.month_of) if len(text) < 500 else None
-    given = [wanted(str(value), lexicon.month_of) for _, value in leaves(args)]
-    return one is None or any(
-        other and (other.key == one.key or f" {one.key} " in f" {other.key} ") for other in given
-    )
+    return one is None or any(other.key == one.key or f" {one.key} " in f" {other.key} " for other in given)

@@ -37,6 +37,15 @@ HOST: Final = "//"
 Kind = Literal["text", "label", "field"]
 
 
+class Label(Struct, frozen=True, gc=False):
+    """A short field by which the user may speak of a record. `meant` are those of its words that say
+    something."""
+
+    kind: Kind
+    parts: tuple[str, ...]
+    meant: tuple[str, ...]
+
+
 class Record(Struct, eq=False, gc=False):
     """One record of a result. `named`: the user speaks of it; `linked`: a document he follows does.
 
@@ -53,7 +62,7 @@ class Record(Struct, eq=False, gc=False):
     written: bool = False
     keyed: bool = False
     orders: int = 0
-    labels: list[tuple[str, tuple[str, ...]]] = []
+    labels: list[Label] = []
     addresses: list[str] = []
     shapes: dict[Shape, set[str]] = {}
 
@@ -90,13 +99,15 @@ class Place(Struct, eq=False, gc=False):
 
 class Reading(Struct, eq=False):
     """What stands in a text: its words, where its sentences begin and what each orders, the tokens by which
-    each is to be found, and addresses by their shapes. `whole` is the value of a field."""
+    each is to be found, and addresses by their shapes. `ordered` is what all of it orders, `whole` the value
+    of a field."""
 
     tokens: list[str] = []
     starts: list[int] = []
     orders: list[int] = []
     posts: list[list[tuple[str, int]]] = []
     shapes: list[tuple[Shape, str]] = []
+    ordered: int = 0
     whole: str | None = None
 
 
@@ -147,8 +158,7 @@ class Index:
             return Place(record, path, kind, [], [], [], echo)
         found = self.read(text, kind, things)
         place = Place(record, path, kind, found.tokens, found.starts, found.orders, echo)
-        for order in found.orders:
-            record.orders |= order
+        record.orders |= found.ordered
         for shape, key in found.shapes:
             known = record.shapes.setdefault(shape, set())
             if len(known) < MAX_SHAPES:
@@ -156,9 +166,13 @@ class Index:
         self.tokens += len(found.tokens)
         if found.whole is not None:
             self._keep(found.whole, place)
-        for at, posts in enumerate(found.posts):
-            self._post(posts, place, place.ordered_around(at))
+        self._enter(found, place)
         return place
+
+    def _enter(self, found: Reading, place: Place) -> None:
+        """Make the tokens of a text known, each with where it stands."""
+        for at, posts in enumerate(found.posts):
+            self._post(posts, place, at)
 
     def read(self, text: str, kind: Kind, things: list[Atom] | None = None) -> Reading:
         """What stands in a text. The same for the same text, whoever has it."""
@@ -192,10 +206,12 @@ class Index:
             tokens += parts
             at += len(parts)
         found.starts.append(first)
-        found.orders.append(0 if orders_of is None else orders_of(tokens[first:]))
+        order = 0 if orders_of is None else orders_of(tokens[first:])
+        found.orders.append(order)
+        found.ordered |= order
         found.posts.append(seen)
 
-    def _post(self, posts: list[tuple[str, int]], place: Place, ordered: int) -> None:
+    def _post(self, posts: list[tuple[str, int]], place: Place, sentence: int) -> None:
         first, more = self._first, self._more
         for key, at in posts:
             if key not in first:
@@ -205,7 +221,7 @@ class Index:
             elif len(places) < MAX_PLACES:
                 places.append((place, at))
             elif place.kind == "text":
-                self.beyond[key] = self.beyond.get(key, 0) | ordered | FORGOTTEN
+                self.beyond[key] = self.beyond.get(key, 0) | place.ordered_around(sentence) | FORGOTTEN
 
     def found(self, key: str) -> Sequence[tuple[Place, int]]:
         """Where a token stands, as far as that is kept."""

@@ -5,30 +5,30 @@ from typing import Any, Final, Literal
 
 from msgspec import UNSET, Struct
 
-from beliefd.kernel.origin.bare import agree, echoes, holds_one, how_written, is_bare, is_plain, wraps
-from beliefd.kernel.origin.facts import RANK, ObjectOrigin, Origin
-from beliefd.kernel.origin.index import HOST, MAX_VALUE, Index, Kind, Place, Record, Wanted, joined, wanted
-from beliefd.kernel.origin.lexicon import Lexicon
-from beliefd.kernel.origin.naming import (
-    Called,
-    Names,
-    field_origin,
-    is_free,
-    is_long,
-    leaves,
-    may_hold,
-    members,
+from beliefd.kernel.origin.bare import (
+    agree,
+    echoes,
+    given_values,
+    holds_one,
+    how_written,
+    is_bare,
+    is_plain,
+    wraps,
 )
+from beliefd.kernel.origin.facts import RANK, ObjectOrigin, Origin
+from beliefd.kernel.origin.index import HOST, MAX_VALUE, Index, Place, Record, Wanted, wanted
+from beliefd.kernel.origin.lexicon import Lexicon
+from beliefd.kernel.origin.naming import Names, field_origin, leaves
 from beliefd.kernel.origin.people import Bearers
+from beliefd.kernel.origin.records import RecordReading, read_record
 from beliefd.kernel.origin.results import fields, keys, parsed, records
-from beliefd.kernel.origin.spelling import SINK_SHAPES, Atom, Shape, folded, name_words, shape_of
+from beliefd.kernel.origin.spelling import SINK_SHAPES, Shape, folded, name_words, shape_of
 from beliefd.kernel.origin.tools import ToolInfo, goes_out, trade
 from beliefd.kernel.origin.user import Said, read_said, speaks_of, together
 from beliefd.kernel.values import Id, Object, Value
 
 RECENT: Final = 5
 """So many of the user's last texts say what is asked for. Values are looked up in all of them."""
-MAX_LABELS: Final = 12
 MAX_USED: Final = 10_000
 MAX_FIELDS: Final = 20_000
 """Fields of one result that are indexed apart; what is beyond is text."""
@@ -65,7 +65,7 @@ class Memory:
         self.items = 0
         self.results = 0
         self.asked: list[Said] = []
-        self.speech = together([read_said("", lexicon)])
+        self.speech = self._heard_of("")
         self.counts: dict[str, int] = {}
         self.pending: dict[str, int] = {}
         self.used: dict[str, set[str]] = {}
@@ -91,11 +91,25 @@ class Memory:
 
     def _tell_user(self, text: str) -> None:
         self.said.add(text, Record(self.items, "user", "said"), "", "text")
-        one = read_said(text, self.lexicon)
+        one = self._heard_of(text)
         if one not in self.asked:
             self.asked = [*self.asked, one][-RECENT:]
             self.speech = together(self.asked)
             self._name_again(one)
+
+    # The next three say the same of the same text or value, whatever else a session was told.
+
+    def _heard_of(self, text: str) -> Said:
+        return read_said(text, self.lexicon)
+
+    def _parsed(self, text: str) -> Any:
+        return parsed(text, self.lexicon)
+
+    def _read_record(self, value: Any) -> RecordReading:
+        """What a record holds; keys that are no names are texts in it."""
+        said = [("", "text", key) for key in keys(value) if self._names.of(key).odd]
+        leaves = [leaf for at, leaf in enumerate([*said, *fields(value)]) if at < MAX_FIELDS]
+        return read_record(leaves, self._names, self.heard.things, self.lexicon)
 
     def _name_again(self, one: Said) -> None:
         """Records that were read before the user spoke of them."""
@@ -123,7 +137,7 @@ class Memory:
             self._add_plain(item, tool, how, key_typed, bare=True)
             return
         if structured is None:
-            structured = parsed(item.text, self.lexicon)
+            structured = self._parsed(item.text)
             if holds_one(tool, self.lexicon) and not wraps(structured, item.args, self.lexicon):
                 structured = None
         elif not agree(item.text, structured):
@@ -160,7 +174,7 @@ class Memory:
             record,
             "",
             "field" if one_word else "text",
-            echo=echoes(item.args, item.text, self.lexicon),
+            echo=echoes(given_values(item.args, self.lexicon), item.text, self.lexicon),
         )
         self._note_orders(record)
 
@@ -219,84 +233,56 @@ class Memory:
         self, value: Any, item: ContextItem, tool: ToolInfo, how: Any, named: bool | None, *, keyed: bool
     ) -> None:
         """`named`: it was read by a key that the user typed; None: and is not what he meant by it."""
-        said = [("", "text", key) for key in keys(value) if self._names.of(key).odd]
-        found = [leaf for at, leaf in enumerate([*said, *fields(value)]) if at < MAX_FIELDS]
+        found = self._read_record(value)
         people = how in ("directory", "maybe_directory")
         if how == "maybe_directory":
-            identity = self.lexicon.names["identity"]
-            only = all(not name or "_".join(name_words(name)) in identity for _, name, _ in found)
             # Where anybody registers himself, only whom the user names is meant.
             anybody = not trade(tool, self.lexicon).words.isdisjoint(self.lexicon.registers)
-            how = "directory" if only and not anybody else "queried"
-        record = Record(self.results, tool.tool_id, how, bool(named))
+            how = "directory" if found.identity and not anybody else "queried"
+        record = Record(self.results, tool.tool_id, how, bool(named), labels=found.labels)
         record.keyed = keyed
         if people:
-            self.bearers.meet(found)
+            self.bearers.meet(found.leaves)
         elif how != "own":
             self._ascribe(record, found)
-        kept = [self._read_field(record, *leaf) for leaf in found]
+        # Whoever writes chooses whom else it goes to: of a mail the user means its sender.
+        record.addresses = [key for key, author in found.sinks if author or not record.authored]
         record.named = record.named or (named is not None and speaks_of(self.speech, record, self.lexicon))
         record.linked = self._linked(record)
-        for path, text, kind, things in kept:
-            echo = how == "own" and echoes(item.args, text, self.lexicon)
-            if kind == "text" or not may_hold(text):
-                self.heard.add(text, record, path, kind, echo=echo, things=things)
-                continue
-            shape = shape_of(text)
-            for member in members(text, shape):
-                self.heard.add(member, record, path, kind, echo=echo)
-            if shape == "email" and kind == "field":
-                self._remember_name(text)
+        given = given_values(item.args, self.lexicon) if how == "own" else []
+        for entry in found.entries:
+            echo = how == "own" and echoes(given, entry.text, self.lexicon)
+            for piece in entry.pieces:
+                self.heard.add(piece, record, entry.path, entry.kind, echo=echo, things=entry.things)
+        for owner in found.owners:
+            self._remember_name(owner)
         self._note_orders(record)
 
-    def _ascribe(self, record: Record, found: list[tuple[str, str, Any]]) -> None:
+    def _ascribe(self, record: Record, found: RecordReading) -> None:
         """Has somebody else written it? Where there is a text and somebody's address, that is his."""
-        by = [str(raw) for path, _, raw in found if self._by_author(path)]
-        others = [one for one in by if not self._is_self(one)]
+        others = [one for one in found.authors if not self._is_self(one)]
         # Who sends money chooses the purpose, but not whom it reaches: there only he himself is doubted.
         record.authored = bool(others) and not any(shape_of(one) == "iban" for one in others)
-        record.written = any(is_free(self._names.of(name), str(raw)) for _, name, raw in found)
+        record.written = found.written
 
     def _is_self(self, text: str) -> bool:
         one = wanted(text, self.lexicon.month_of) if len(text) <= MAX_VALUE else None
         plain = folded(text[:MAX_VALUE]).strip()
         return plain in self.lexicon.self_names or (one is not None and self.told.has(one))
 
-    def _read_field(
-        self, record: Record, path: str, name: str, raw: Any
-    ) -> tuple[str, str, Kind, list[Atom]]:
-        """Its path, text, kind and what stands in it, if that is short."""
-        text, field = str(raw), self._names.of(name)
-        kind = field.kind if not is_long(text) else "text"
-        if not name and kind == "field" and " " in text:
-            kind = "label"
-        things = self.heard.things(text) if kind != "text" else []
-        if kind != "text" and len(record.labels) < MAX_LABELS and (one := joined(things)):
-            self._label(record, kind, field, one)
-        return path, text, kind, things
-
-    def _label(self, record: Record, kind: Kind, field: Called, one: Wanted) -> None:
-        """A short field by which the user may speak of the record."""
-        names_it = kind == "label" or field.is_id
-        parts = one.parts if one.shape != "number" or names_it else ()
-        record.labels.append(("label" if names_it else "field", parts))
-        # Whoever writes chooses whom else it goes to: of a mail the user means its sender.
-        if one.shape in SINK_SHAPES and (not record.authored or field.is_author):
-            record.addresses.append(one.key)
-
-    def _remember_name(self, address: str) -> None:
-        one = wanted(address, self.lexicon.month_of)
-        for part in one.parts[:4] if one else ():
+    def _remember_name(self, address: Wanted) -> None:
+        for part in address.parts[:4]:
             known = self.named_by.setdefault(part, set())
-            if one and len(known) < 8:
-                known.add(one.key)
+            if len(known) < 8:
+                known.add(address.key)
 
     def _linked(self, record: Record) -> bool:
         """The user says to follow a document, and it speaks of this record: its id is meant, not its text."""
         if "delegated" not in self.speech.phrases:
             return False
-        for kind, parts in record.labels:
-            if kind != "label" or not any(len(part) > 3 and part not in self.lexicon.stops for part in parts):
+        for label in record.labels:
+            parts = label.parts
+            if label.kind != "label" or not any(len(part) > 3 for part in label.meant):
                 continue
             one = Wanted(" ".join(parts), parts, len(parts) == 1, "word")
             if any(place.record.named and place.kind == "text" for place, _ in self.heard.places(one)):

@@ -141,15 +141,13 @@ def speaks_of(speech: Said, record: Record, lexicon: Lexicon) -> bool:
     words = speech.words
     if not words.isdisjoint(record.addresses):
         return True
-    for kind, parts in record.labels:
-        if not parts:
-            continue
-        meant = [part for part in parts if part not in lexicon.stops and len(part) > 1]
+    for label in record.labels:
+        kind, meant = label.kind, label.meant
         if not meant:
             continue
-        if any(part in speech.names for part in meant):
+        if not speech.names.isdisjoint(meant):
             return True
-        if any(within(quote, parts) for quote in speech.quoted):
+        if any(within(quote, label.parts) for quote in speech.quoted):
             return True
         known = sum(part in words for part in meant)
         if kind == "label" and known > 1 and known >= len(meant) - 1:

@@ -34,11 +34,19 @@ class _Opaque(Exception):
 
 
 class _Node(Struct, frozen=True):
-    """Where the texts of a Struct are: in fields of its own, in fields with many, and in Structs within."""
+    """Where the texts of a Struct are: in fields of its own or of a Struct that it always holds, in fields
+    with many, and in Structs within. `texts` are those fields, read at once."""
 
-    texts: tuple[Get, ...]
-    many: tuple[Get, ...]
-    within: "tuple[tuple[Get, _Node], ...]"
+    texts: Get | None
+    many: "tuple[_Field, ...]"
+    within: "tuple[tuple[_Field, _Node], ...]"
+
+
+class _Field(Struct, frozen=True):
+    """How to read a field of one item, and all that it holds of several."""
+
+    get: Get
+    each: Get
 
 
 def texts_in(value: Struct) -> list[str] | None:
@@ -55,54 +63,77 @@ def texts_in(value: Struct) -> list[str] | None:
 
 def _gather(node: _Node, items: list[Any], found: list[Any]) -> None:
     """Field by field over all items at once: that takes a quarter of the time of item by item."""
-    for get in node.texts:
-        found.extend(map(get, items))
-    for get in node.many:
-        found.extend(get(items))
-    for get, inner in node.within:
-        if held := list(get(items)):
+    if node.texts is not None:
+        found.extend(node.texts(items))
+    alone = items[0] if len(items) == 1 else None
+    for field in node.many:
+        if alone is None or field.get(alone):  # mostly there is nothing, and to see that of one is cheap
+            found.extend(field.each(items))
+    for field, inner in node.within:
+        if (alone is None or field.get(alone)) and (held := list(field.each(items))):
             _gather(inner, held, found)
 
 
-def _each(get: Get, optional: bool, many: bool) -> Get:
-    """From items to all that a field of theirs holds."""
+def _field(name: str, optional: bool, many: bool) -> _Field:
+    get = attrgetter(name)
     each: Get = partial(map, get)
     if optional:
         each = partial(_present, each)
-    return each if not many else lambda items: chain.from_iterable(each(items))
+    return _Field(get, each if not many else lambda items: chain.from_iterable(each(items)))
 
 
 def _present(each: Get, items: Iterable[Any]) -> list[Any]:
     return [item for item in each(items) if item is not UNSET and item is not None]
 
 
+def _all_of(names: list[str]) -> Get | None:
+    """From items to all that these fields of theirs hold."""
+    if not names:
+        return None
+    each = partial(map, attrgetter(*names))
+    return each if len(names) == 1 else lambda items: chain.from_iterable(each(items))
+
+
 @cache
 def _node(kind: type[Struct]) -> _Node:
-    """INVARIANT: a type that is not known here makes the whole opaque; nothing is passed over."""
+    texts: list[str] = []
+    many: list[_Field] = []
+    within: list[tuple[_Field, _Node]] = []
+    _add(kind, "", texts, many, within)
+    return _Node(_all_of(texts), tuple(many), tuple(within))
+
+
+def _add(
+    kind: type[Struct], path: str, texts: list[str], many: list[_Field], within: list[tuple[_Field, _Node]]
+) -> None:
+    """Add where the texts of a Struct are that another always holds under this path.
+
+    INVARIANT: a type that is not known here makes the whole opaque; nothing is passed over.
+    """
     if kind.__subclasses__():
         raise _Opaque
     info = inspect.type_info(kind)
     assert isinstance(info, inspect.StructType)  # noqa: S101 - that is what `kind` is
     unset = {one.name for one in fields(kind) if one.default is UNSET}
-    texts, many, within = [], [], []
     for field in info.fields:
         held = _only(field.type)
         is_many = isinstance(held, _SEQUENCES)
         inner = _item(held) if isinstance(held, _SEQUENCES) else held
         optional = isinstance(_bare(field.type), inspect.UnionType) or field.name in unset
-        get = attrgetter(field.name)
-        if isinstance(inner, inspect.StructType):
-            within.append((_each(get, optional, is_many), _node(inner.cls)))
+        name = path + field.name
+        if isinstance(inner, inspect.StructType) and not optional and not is_many:
+            _add(inner.cls, f"{name}.", texts, many, within)
+        elif isinstance(inner, inspect.StructType):
+            within.append((_field(name, optional, is_many), _node(inner.cls)))
         elif isinstance(inner, inspect.StrType):
             if inner.pattern in CLOSED:
                 continue
             if is_many:
-                many.append(_each(get, optional, True))
+                many.append(_field(name, optional, True))
             else:
-                texts.append(get)
+                texts.append(name)
         elif inner is not None:
             raise _Opaque
-    return _Node(tuple(texts), tuple(many), tuple(within))
 
 
 def _bare(info: inspect.Type) -> inspect.Type:

@@ -56,6 +56,12 @@ def whole_words(text: str) -> list[str]:
     return text.translate(_SPELLING).split()
 
 
+def ascii_words_as_json(text: str) -> bytes:
+    """`whole_words` of a text in ASCII, as a list in JSON: letters and digits alone need no escape."""
+    words = text.encode().translate(_ASCII).split()
+    return b'["%b"]' % b'","'.join(words) if words else b"[]"
+
+
 @lru_cache(256)
 def phrases(written: tuple[str, ...]) -> Phrases:
     """Words and sequences of words, ready to be looked up. What holds no letter is none."""

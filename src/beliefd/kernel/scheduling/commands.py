@@ -7,9 +7,9 @@ from msgspec import UNSET, UnsetType
 
 from beliefd.kernel.scheduling.state import Kind, Running
 from beliefd.kernel.substrate.guarantees import ModeName
-from beliefd.kernel.values import Timestamp, Unit, Value, refuse_impossible
+from beliefd.kernel.values import ERASABLE, Timestamp, Unit, Value, refuse_impossible
 
-Why = Annotated[str, msgspec.Meta(min_length=1, max_length=2_000)]
+Why = Annotated[str, msgspec.Meta(min_length=1, max_length=2_000, extra=ERASABLE)]
 
 
 class SetMode(Value, frozen=True, tag_field="verb", tag="SET_MODE"):

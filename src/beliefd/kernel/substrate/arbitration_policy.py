@@ -48,7 +48,7 @@ class ArbitrationPolicy(Value, frozen=True):
 
     `meaning` is the version of what else is read. From 2 on, a path that can be read in two ways is refused,
     times are read as RFC 3339 writes them, what rules copy leaves room for what they say outright, and what a
-    program interrupts and resumes is one episode.
+    program interrupts and resumes is one episode. The next change raises it: no seventh member comes.
     """
 
     constraints: Annotated[int, msgspec.Meta(ge=1, le=VERSION)] = VERSION

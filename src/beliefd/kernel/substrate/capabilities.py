@@ -43,6 +43,8 @@ class Scope(Value, frozen=True):
 
 
 class Used(Value, frozen=True):
+    """What has been used of a budget."""
+
     calls: int = 0
     tokens: int = 0
     cpu_ms: int = 0

@@ -107,6 +107,8 @@ class CapabilityIssued(EventBase, frozen=True, tag="capability_issued"):
 
 
 class CapabilityRevoked(EventBase, frozen=True, tag="capability_revoked"):
+    """A capability has ended."""
+
     capability: Capability
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any, Final
 
-from msgspec import UNSET, Struct, UnsetType
+from msgspec import UNSET, Struct
 from msgspec.structs import replace
 from rpds import HashTrieMap
 
@@ -11,20 +11,18 @@ from beliefd.kernel.adopted import Adopted
 from beliefd.kernel.beliefs.commands import DeclareSession
 from beliefd.kernel.evolve import begin
 from beliefd.kernel.facts import Facts
-from beliefd.kernel.origin import CallFacts
 from beliefd.kernel.policy import Policy
 from beliefd.kernel.substrate.arbitration import judge
 from beliefd.kernel.substrate.calls import action_of
 from beliefd.kernel.substrate.capabilities import ANY, Capability, Scope
 from beliefd.kernel.substrate.constraints import Action, Reason
 from beliefd.kernel.substrate.events import Verdict
-from beliefd.kernel.substrate.guarantees import ModeName
 from beliefd.kernel.substrate.proposals import CallCandidate
+from beliefd.kernel.substrate.question import Question
 from beliefd.kernel.substrate.renewing import renewed
 from beliefd.kernel.substrate.rulebook import reads_policy
-from beliefd.kernel.substrate.shell import ShellFacts
 from beliefd.kernel.substrate.situation import Situation
-from beliefd.kernel.substrate.state import NORMAL_MODE, Substrate
+from beliefd.kernel.substrate.state import Substrate
 from beliefd.kernel.substrate.symbolic_state import SymbolicState
 from beliefd.kernel.substrate.tools import (
     CallFinding,
@@ -33,7 +31,7 @@ from beliefd.kernel.substrate.tools import (
     could_reach,
     tightened,
 )
-from beliefd.kernel.values import Id, OntologyBundle, Principal, Role, TierName, Timestamp, Value
+from beliefd.kernel.values import OntologyBundle, Principal
 
 EPOCH: Final = "1970-01-01T00:00:00.000000Z"
 ANYTHING: Final = Capability(
@@ -48,26 +46,6 @@ ANYTHING: Final = Capability(
 NOWHERE: Final = begin(
     "explained", DeclareSession(ontology=OntologyBundle("-", "-", "-", "-"), hypotheses=("-",))
 )
-
-
-class Question(Value, frozen=True):
-    """A call that somebody of some tier might make; `facts` is where its values came from, if it is known.
-
-    `definition` is what the tool says of itself, where that is more than the policy says of it; `hosts` are
-    those it would reach, `shell` what its commands may do.
-    """
-
-    tool_id: str
-    args: dict[str, Any] = {}
-    tier: TierName = "PRIVILEGE"
-    facts: CallFacts | UnsetType = UNSET
-    role: Role = Role.AGENT
-    agent_id: Id | UnsetType = UNSET
-    mode: ModeName = NORMAL_MODE
-    definition: ToolDefinition | UnsetType = UNSET
-    hosts: tuple[str, ...] = ()
-    shell: ShellFacts | UnsetType = UNSET
-    now: Timestamp | UnsetType = UNSET
 
 
 class Explanation(Struct, frozen=True, kw_only=True):

@@ -1,6 +1,7 @@
 """Reading F_sparse by key or key.field path, and comparing as JSON does."""
 
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from typing import Any, Final
 
 
@@ -23,11 +24,17 @@ def keys_of(path: str) -> Iterator[str]:
 
 def look_up(state: Mapping[str, Any], path: str) -> Any:
     """The value at a path: the longest key that exists, then fields of its value."""
-    for key in keys_of(path):
+    for key, rest in _ways(path):
         value = state.get(key, ABSENT)
         if value is not ABSENT:
-            return _field(value, _rest(path, key))
+            return value if rest is None else _field(value, rest)
     return ABSENT
+
+
+@lru_cache(4_096)
+def _ways(path: str) -> tuple[tuple[str, str | None], ...]:
+    """Every key that a path might mean, with the rest of it. Paths are a policy's: there are few."""
+    return tuple((key, _rest(path, key)) for key in keys_of(path))
 
 
 def _field(value: Any, path: str | None) -> Any:
@@ -36,9 +43,9 @@ def _field(value: Any, path: str | None) -> Any:
         return value
     if not isinstance(value, dict):
         return ABSENT
-    for name in keys_of(path):
+    for name, rest in _ways(path):
         if name in value:
-            return _field(value[name], _rest(path, name))
+            return _field(value[name], rest)
     return ABSENT
 
 

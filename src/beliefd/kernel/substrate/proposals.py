@@ -27,10 +27,12 @@ class Patch(Value, frozen=True):
 
 
 class DeltaCandidate(Value, frozen=True, tag_field="kind", tag="delta"):
-    """A change of F_sparse. `delta_vector` is its dense side, which no rule reads."""
+    """A change of F_sparse. `delta_vector` is its dense side, which no rule reads, `rationale` why its agent
+    wants it, which people read."""
 
     patch: Patch
     delta_vector: DeltaVector | UnsetType = UNSET
+    rationale: Rationale | UnsetType = UNSET
 
 
 class CallCandidate(Value, frozen=True, tag_field="kind", tag="tool_call"):

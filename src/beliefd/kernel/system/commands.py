@@ -64,6 +64,41 @@ class RestoreStore(Value, frozen=True, tag_field="verb", tag="RESTORE_STORE"):
     found: Count
 
 
+class ArchiveLedger(Value, frozen=True, tag_field="verb", tag="ARCHIVE_LEDGER"):
+    """Put the ledger of a sealed session away, into a file; said before it is taken out of the store."""
+
+    session_id: Id
+    head: Head
+    file_sha256: Digest
+    place: Source
+
+
+class UnarchiveLedger(Value, frozen=True, tag_field="verb", tag="UNARCHIVE_LEDGER"):
+    """Put the ledger of an archived session back into the store; said before anybody can read it there."""
+
+    session_id: Id
+    head: Head
+    place: Source = ""
+
+
+class NoteRefusal(Value, frozen=True, tag_field="verb", tag="NOTE_REFUSAL"):
+    """Somebody tried to write into a sealed session, whose own ledger takes nothing more."""
+
+    session_id: Id
+    tried: Id
+    by: Id
+
+
 SystemCommand = (
-    MakeToken | RevokeToken | AdoptTokens | AdoptPolicy | MakeSpace | ImportLedger | ChangeKey | RestoreStore
+    MakeToken
+    | RevokeToken
+    | AdoptTokens
+    | AdoptPolicy
+    | MakeSpace
+    | ImportLedger
+    | ChangeKey
+    | RestoreStore
+    | ArchiveLedger
+    | UnarchiveLedger
+    | NoteRefusal
 )

@@ -7,10 +7,14 @@ from beliefd.kernel.values import Head
 
 
 class TokenMade(EventBase, frozen=True, tag="token_made"):
+    """A token was made."""
+
     token: KnownToken
 
 
 class TokenRevoked(EventBase, frozen=True, tag="token_revoked"):
+    """A token no longer opens anything."""
+
     token: KnownToken
 
 
@@ -21,11 +25,15 @@ class TokensAdopted(EventBase, frozen=True, tag="tokens_adopted"):
 
 
 class PolicyAdopted(EventBase, frozen=True, tag="policy_adopted"):
+    """A policy has come into force."""
+
     policy_hash: str
     source: PolicySource
 
 
 class SpaceMade(EventBase, frozen=True, tag="space_made"):
+    """A space was made."""
+
     space: str
     made_by: str
 
@@ -38,6 +46,8 @@ class LedgerImported(EventBase, frozen=True, tag="ledger_imported"):
 
 
 class KeyChanged(EventBase, frozen=True, tag="key_changed"):
+    """A key of the server was made or replaced."""
+
     name: str
     fingerprint: str
 
@@ -49,6 +59,31 @@ class StoreRestored(EventBase, frozen=True, tag="store_restored"):
     found: int
 
 
+class LedgerArchived(EventBase, frozen=True, tag="ledger_archived"):
+    """A ledger is kept in a file from now on. All its events are still leaves of the log."""
+
+    session_id: str
+    head: Head
+    file_sha256: str
+    place: str
+
+
+class LedgerUnarchived(EventBase, frozen=True, tag="ledger_unarchived"):
+    """A ledger that was in a file is in the store again."""
+
+    session_id: str
+    head: Head
+    place: str
+
+
+class RefusalNoted(EventBase, frozen=True, tag="refusal_noted"):
+    """Somebody was refused to write into a sealed session."""
+
+    session_id: str
+    tried: str
+    by: str
+
+
 SystemEvent = (
     TokenMade
     | TokenRevoked
@@ -58,4 +93,7 @@ SystemEvent = (
     | LedgerImported
     | KeyChanged
     | StoreRestored
+    | LedgerArchived
+    | LedgerUnarchived
+    | RefusalNoted
 )

@@ -7,8 +7,11 @@ from msgspec.structs import replace
 from beliefd.kernel.state import Session
 from beliefd.kernel.system.events import (
     KeyChanged,
+    LedgerArchived,
     LedgerImported,
+    LedgerUnarchived,
     PolicyAdopted,
+    RefusalNoted,
     SpaceMade,
     StoreRestored,
     TokenMade,
@@ -58,6 +61,18 @@ def store_restored(session: Session, _: StoreRestored) -> Session:
     return _with(session, restored=session.system.restored + 1)
 
 
+def ledger_archived(session: Session, _: LedgerArchived) -> Session:
+    return _with(session, archived=session.system.archived + 1)
+
+
+def ledger_unarchived(session: Session, _: LedgerUnarchived) -> Session:
+    return _with(session, unarchived=session.system.unarchived + 1)
+
+
+def refusal_noted(session: Session, _: RefusalNoted) -> Session:
+    return _with(session, sealed_refusals=session.system.sealed_refusals + 1)
+
+
 FOLDS: Final[Folds] = {
     TokenMade: token_changed,
     TokenRevoked: token_changed,
@@ -67,4 +82,7 @@ FOLDS: Final[Folds] = {
     LedgerImported: ledger_imported,
     KeyChanged: key_changed,
     StoreRestored: store_restored,
+    LedgerArchived: ledger_archived,
+    LedgerUnarchived: ledger_unarchived,
+    RefusalNoted: refusal_noted,
 }

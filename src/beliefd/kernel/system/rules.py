@@ -12,17 +12,23 @@ from beliefd.kernel.state import Session
 from beliefd.kernel.system.commands import (
     AdoptPolicy,
     AdoptTokens,
+    ArchiveLedger,
     ChangeKey,
     ImportLedger,
     MakeSpace,
     MakeToken,
+    NoteRefusal,
     RestoreStore,
     RevokeToken,
+    UnarchiveLedger,
 )
 from beliefd.kernel.system.events import (
     KeyChanged,
+    LedgerArchived,
     LedgerImported,
+    LedgerUnarchived,
     PolicyAdopted,
+    RefusalNoted,
     SpaceMade,
     StoreRestored,
     TokenMade,
@@ -107,6 +113,28 @@ def restore_store(_: Session, command: RestoreStore, __: Facts) -> StoreRestored
     return StoreRestored(seen=command.seen, found=command.found)
 
 
+def archive_ledger(_: Session, command: ArchiveLedger, __: Facts) -> LedgerArchived | Refused:
+    if command.session_id == SYSTEM:
+        text = "the own ledger of a server is never put away: it says where the others are"
+        return refused(Code.FORBIDDEN, text, "$.session_id")
+    return LedgerArchived(
+        session_id=command.session_id,
+        head=command.head,
+        file_sha256=command.file_sha256,
+        place=command.place,
+    )
+
+
+def unarchive_ledger(session: Session, command: UnarchiveLedger, _: Facts) -> LedgerUnarchived | Refused:
+    if session.system.unarchived >= session.system.archived:
+        return refused(Code.CONFLICT, "no ledger was put away", "$.session_id")
+    return LedgerUnarchived(session_id=command.session_id, head=command.head, place=command.place)
+
+
+def note_refusal(_: Session, command: NoteRefusal, __: Facts) -> RefusalNoted:
+    return RefusalNoted(session_id=command.session_id, tried=command.tried, by=command.by)
+
+
 def _by_admins(rule: Rule) -> Rule:
     """INVARIANT: nobody else writes into the server's own ledger, whatever way the command came."""
 
@@ -128,5 +156,8 @@ _OPEN: Final[Rules] = {
     ImportLedger: import_ledger,
     ChangeKey: change_key,
     RestoreStore: restore_store,
+    ArchiveLedger: archive_ledger,
+    UnarchiveLedger: unarchive_ledger,
+    NoteRefusal: note_refusal,
 }
 RULES: Final[Rules] = {command: _by_admins(rule) for command, rule in _OPEN.items()}

@@ -46,7 +46,9 @@ class System(Part, frozen=True):
     """What the server's own ledger holds. It is empty in all other sessions.
 
     `keys` are fingerprints by the name of the key, `spaces` who made each, `imported` where each session came
-    from that began elsewhere. `restored` counts how often the store was put back to an earlier state.
+    from that began elsewhere. `restored` counts how often the store was put back to an earlier state,
+    `archived` and `unarchived` how often a ledger was: which, the events say: there may be millions.
+    `sealed_refusals` counts how often somebody was refused to write into a sealed session.
     """
 
     tokens: Growing[KnownToken] = EMPTY
@@ -55,3 +57,6 @@ class System(Part, frozen=True):
     keys: Growing[str] = EMPTY
     adopted_policy: str = ""
     restored: int = 0
+    archived: int = 0
+    unarchived: int = 0
+    sealed_refusals: int = 0

@@ -1,1 +1,1 @@
-"""Sessions that began elsewhere: what was said there is on record, and is no authority here."""
+"""Sessions that come from elsewhere, or are put away: what was said there is no authority here."""

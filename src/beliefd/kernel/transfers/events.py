@@ -1,7 +1,7 @@
-"""What happens to a session that began elsewhere, once it goes on here."""
+"""What happens to a session that began elsewhere, once it goes on here, and to one that is put away."""
 
 from beliefd.kernel.event import EventBase
-from beliefd.kernel.transfers.state import Foreign
+from beliefd.kernel.transfers.state import Foreign, Seal
 
 
 class LedgerReceived(EventBase, frozen=True, tag="ledger_received"):
@@ -13,4 +13,17 @@ class LedgerReceived(EventBase, frozen=True, tag="ledger_received"):
     at: str
 
 
-TransferEvent = LedgerReceived
+class SessionSealed(EventBase, frozen=True, tag="session_sealed"):
+    """The last event of a session, unless it is unsealed."""
+
+    seal: Seal
+
+
+class SessionUnsealed(EventBase, frozen=True, tag="session_unsealed"):
+    """The session goes on."""
+
+    by: str
+    reason: str
+
+
+TransferEvent = LedgerReceived | SessionSealed | SessionUnsealed

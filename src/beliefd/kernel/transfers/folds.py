@@ -1,4 +1,4 @@
-"""What a session from elsewhere loses when it goes on here."""
+"""What a session from elsewhere loses when it goes on here, and the seal of one that is put away."""
 
 from collections.abc import Callable
 from typing import Final, TypeVar
@@ -15,7 +15,7 @@ from beliefd.kernel.parts import EMPTY, Growing, V
 from beliefd.kernel.state import Session
 from beliefd.kernel.substrate.state import BOOST, MemoryState, Substrate
 from beliefd.kernel.tables import Folds
-from beliefd.kernel.transfers.events import LedgerReceived
+from beliefd.kernel.transfers.events import LedgerReceived, SessionSealed, SessionUnsealed
 from beliefd.kernel.transfers.state import Foreign
 
 Labelled = TypeVar("Labelled", Experiment, Evidence)
@@ -40,6 +40,14 @@ def ledger_received(session: Session, event: LedgerReceived) -> Session:
             evidence=_each(session.experiments.evidence, _attested),
         ),
     )
+
+
+def session_sealed(session: Session, event: SessionSealed) -> Session:
+    return replace(session, transfers=replace(session.transfers, seal=event.seal))
+
+
+def session_unsealed(session: Session, _: SessionUnsealed) -> Session:
+    return replace(session, transfers=replace(session.transfers, seal=None))
 
 
 def as_it_counts(session: Session, due: Foreign | None) -> Session:
@@ -101,4 +109,8 @@ def _each(held: Growing[V], change: Callable[[V], V]) -> Growing[V]:
     return held
 
 
-FOLDS: Final[Folds] = {LedgerReceived: ledger_received}
+FOLDS: Final[Folds] = {
+    LedgerReceived: ledger_received,
+    SessionSealed: session_sealed,
+    SessionUnsealed: session_unsealed,
+}

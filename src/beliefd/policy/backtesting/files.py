@@ -62,7 +62,9 @@ def format_of(path: Path) -> str:
         wrong = f"line {long[0]} of `{path.name}` is longer than {MAX_LINE} bytes: too long to tell"
         raise invalid(wrong, f"line {long[0]}")
     known = ", ".join(one for one in FORMATS if one != AUTO)
-    raise invalid(f"cannot tell the format of `{path.name}`; give one of {known} with `--format`", "--format")
+    wrong = f"cannot tell the format of `{path.name}`; give one of {known} with `--format`"
+    hint = "; a policy is given with `--policy`" if path.suffix in (".yaml", ".yml") else ""
+    raise invalid(wrong + hint, "--format")
 
 
 def _format(value: dict[str, Any]) -> str | None:

@@ -21,11 +21,12 @@ from beliefd.kernel.substrate.commands import Propose
 from beliefd.kernel.substrate.constraint_index import ConstraintIndex
 from beliefd.kernel.substrate.constraints import Action, Reason
 from beliefd.kernel.substrate.events import Arbitrated, CandidateResult
-from beliefd.kernel.substrate.explaining import NOWHERE, Question, situated
+from beliefd.kernel.substrate.explaining import NOWHERE, situated
 from beliefd.kernel.substrate.modes import mode_at
 from beliefd.kernel.substrate.namespaces import write_capability
 from beliefd.kernel.substrate.proposals import CallCandidate, Candidate, DeltaCandidate, Patch
 from beliefd.kernel.substrate.provenance import Provenance, source_of
+from beliefd.kernel.substrate.question import Question
 from beliefd.kernel.substrate.renewing import renewed
 from beliefd.kernel.substrate.rulebook import reads_policy, rulebook
 from beliefd.kernel.substrate.schemas import BadSchema, Schema

@@ -1,4 +1,5 @@
-"""Looking a policy over: constraints that never matter, get into each other's way, or read what is not there.
+"""Looking a policy over: constraints and rules that never matter, get into each other's way, or read what is
+not there.
 
 Conditions are compared by the real evaluator, on values that they tell apart. Where those could not stand for
 all, nothing is said: that is what `beliefd policy prove` is for.
@@ -17,6 +18,7 @@ from beliefd.policy.lint.alone import CONSTANT, alone
 from beliefd.policy.lint.finding import Finding
 from beliefd.policy.lint.names import names, similar
 from beliefd.policy.lint.pairs import pairs
+from beliefd.policy.lint.rules import Derived
 
 MOST: Final = 1_000
 COMPLETE: Final = (
@@ -29,6 +31,7 @@ class Linted(Struct, frozen=True):
     """What was found. `complete` says how far it goes."""
 
     constraints: int
+    rules: int
     warnings: int
     findings: list[Finding]
     complete: str = COMPLETE
@@ -37,14 +40,18 @@ class Linted(Struct, frozen=True):
 def lint(policy: Policy) -> Linted:
     found = list(islice(_findings(policy), MOST))
     found.sort(key=lambda one: (one.level != "warning", one.constraint, one.code, one.other))
-    return Linted(len(policy.constraints), sum(one.level == "warning" for one in found), found)
+    return Linted(
+        len(policy.constraints), len(policy.rules or {}), sum(one.level == "warning" for one in found), found
+    )
 
 
 def _findings(policy: Policy) -> Iterator[Finding]:
     rules = rulebook(policy, policy_hash(policy))
+    derived = Derived(policy)
     idle: set[str] = set()
+    yield from derived.findings()
     for one in rules.constraints:
-        for finding in alone(one, rules.fits):
+        for finding in alone(one, rules.fits, derived.known):
             if finding.code in CONSTANT:
                 idle.add(finding.constraint)
             yield finding

@@ -7,31 +7,43 @@ from beliefd.kernel.substrate.constraints import INVARIANTS, Constraint
 from beliefd.kernel.substrate.operators import TABLE, SchemaCheck
 from beliefd.kernel.substrate.predicates import JOINING, Predicate, holds
 from beliefd.policy.explaining.answering import effect_of
-from beliefd.policy.lint.domains import states
-from beliefd.policy.lint.finding import Finding
+from beliefd.policy.lint.domains import Values, states
+from beliefd.policy.lint.finding import Finding, Level
 
 PRESENCE: Final = ("exists", "missing")
 CONSTANT: Final = ("NEVER_FIRES", "ALWAYS_FIRES", "NEVER_ALLOWS", "IDLE_CONDITION")
 """What is said of a condition that comes out one way only."""
 
 
-def alone(one: Constraint, fits: SchemaCheck) -> Iterator[Finding]:
+def alone(one: Constraint, fits: SchemaCheck, known: Values) -> Iterator[Finding]:
     if one.when is None:
         return
-    yield from _constant(one, one.when, fits)
-    yield from (
-        Finding(code="NOT_OF_COMPARISON", constraint=one.key, message=message)
-        for message in dict.fromkeys(_negated(one.when, one.when))
+    yield from _constant(one, one.when, fits, known)
+    # What denies or asks does so of what is missing, too, which is the safe side.
+    if one.effect == "allow":
+        yield from negated_comparisons(one.key, one.when)
+
+
+def negated_comparisons(key: str, when: Predicate, level: Level = "warning") -> Iterator[Finding]:
+    """Comparisons that are true of what is missing, because they stand under a `not`."""
+    return (
+        Finding(code="NOT_OF_COMPARISON", constraint=key, message=message, level=level)
+        for message in dict.fromkeys(_negated(when, when))
     )
 
 
-def _constant(one: Constraint, when: Predicate, fits: SchemaCheck) -> Iterator[Finding]:
+def only_outcome(when: Predicate, fits: SchemaCheck, known: Values) -> bool | None:
+    """How a condition always comes out; None if it can come out both ways, or if that cannot be said."""
+    over = states([when], fits, known)
+    said = set[bool]() if over is None else {holds(when, state, fits) for state in over}
+    return said.pop() if len(said) == 1 else None
+
+
+def _constant(one: Constraint, when: Predicate, fits: SchemaCheck, known: Values) -> Iterator[Finding]:
     """A condition that comes out one way only."""
-    over = states([when], fits)
-    said = None if over is None else {holds(when, state, fits) for state in over}
-    if said is None or len(said) > 1:
+    always, effect = only_outcome(when, fits, known), effect_of(one)
+    if always is None:
         return
-    always, effect = said == {True}, effect_of(one)
     if one.effect == "allow":
         if always:
             text = "its condition always holds: it allows outright, and the condition can go"

@@ -1,6 +1,6 @@
 """Conditions over small domains: every way in which the values that they name can come out."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import product
 from math import prod
 from typing import Any, Final, get_args
@@ -25,7 +25,13 @@ KERNEL: Final[dict[str, tuple[Any, ...]]] = {
 NESTED_TOO_FAR: Final = 12
 
 
-def states(predicates: Iterable[Predicate], fits: SchemaCheck) -> Iterator[dict[str, Any]] | None:
+Values = Callable[[str], tuple[Any, ...] | None]
+"""(path) -> all that can stand there, where that is known."""
+
+
+def states(
+    predicates: Iterable[Predicate], fits: SchemaCheck, known: Values = KERNEL.get
+) -> Iterator[dict[str, Any]] | None:
     """States in which these conditions come out in every way that their values allow; None if there are too
     many, if one path leads through another, or if no values stand for all."""
     read = by_path(predicates)
@@ -34,9 +40,9 @@ def states(predicates: Iterable[Predicate], fits: SchemaCheck) -> Iterator[dict[
         other.startswith(f"{path}.") for path in paths for other in paths if other != path
     ):
         return None
-    if not all(path in KERNEL or is_exhaustive(read[path], NOW, fits) for path in paths):
+    if not all(known(path) or is_exhaustive(read[path], NOW, fits) for path in paths):
         return None
-    domains = [KERNEL.get(path) or telling(read[path], NOW, fits) for path in paths]
+    domains = [known(path) or telling(read[path], NOW, fits) for path in paths]
     if prod(map(len, domains)) > MOST:
         return None
     return (state_of(dict(zip(paths, values, strict=True)), NOW) for values in product(*domains))

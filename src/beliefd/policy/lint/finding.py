@@ -19,14 +19,19 @@ Code = Literal[
     "UNKNOWN_KEY",
     "UNKNOWN_ARGUMENT",
     "SIMILAR_KEYS",
+    "UNREAD",
 ]
 
 
+Level = Literal["warning", "note"]
+
+
 class Finding(Struct, frozen=True, kw_only=True):
-    """A constraint, perhaps another one, and what is the matter. A warning is most probably a mistake."""
+    """A constraint or a rule, perhaps another one, and what is the matter. A warning is most probably a
+    mistake."""
 
     code: Code
     constraint: str
     message: str
-    level: Literal["warning", "note"] = "warning"
+    level: Level = "warning"
     other: str = ""

@@ -26,7 +26,9 @@ SEEN_BY_OTHERS: Final = ("policy",)
 def names(one: Constraint, policy: Policy) -> Iterator[Finding]:
     yield from _subject(one, policy)
     for path in sorted(paths_read(one.when)) if one.when is not None else ():
-        yield from _path(one, path, policy)
+        if namespace(path) == CALL:
+            yield from _of_call(one, path, policy)
+        yield from unwritten(one.key, path)
 
 
 def _subject(one: Constraint, policy: Policy) -> Iterator[Finding]:
@@ -47,16 +49,15 @@ def _named(one: Constraint, code: Any, text: str, name: str, known: Iterable[str
     return Finding(code=code, constraint=one.key, message=text, level=level)
 
 
-def _path(one: Constraint, path: str, policy: Policy) -> Iterator[Finding]:
+def unwritten(reader: str, path: str) -> Iterator[Finding]:
+    """A path that leads nowhere: nobody writes in its namespace."""
     head = namespace(path)
-    if head == CALL:
-        yield from _of_call(one, path, policy)
-    elif not is_of_call(path) and not WRITERS.get(head) and head not in SEEN_BY_OTHERS:
+    if not is_of_call(path) and not WRITERS.get(head) and head not in SEEN_BY_OTHERS:
         known = [name for name, roles in WRITERS.items() if roles]
         text = (
             f"nothing writes `{path}`: keys are in {', '.join(f'{name}.*' for name in known)}, or in {CALL}"
         )
-        yield Finding(code="UNKNOWN_KEY", constraint=one.key, message=text + _meant(head, [*known, CALL]))
+        yield Finding(code="UNKNOWN_KEY", constraint=reader, message=text + _meant(head, [*known, CALL]))
 
 
 def _of_call(one: Constraint, path: str, policy: Policy) -> Iterator[Finding]:

@@ -31,7 +31,7 @@ class Meeting(Struct, frozen=True):
     both: bool
 
 
-class _Comparing:
+class Comparing:
     def __init__(self, fits: SchemaCheck) -> None:
         self._fits = fits
         self._left = MOST_STATES
@@ -55,7 +55,7 @@ def pairs(constraints: Iterable[Constraint], fits: SchemaCheck) -> Iterator[Find
     twice = {finding.constraint: finding for finding in _duplicates(known)}
     yield from twice.values()
     rest = [one for one in known if one.key not in twice]
-    comparing = _Comparing(fits)
+    comparing = Comparing(fits)
     for first, second in islice(_that_meet(rest), MOST_PAIRS):
         finding = _between(first, second, comparing)
         if finding is not None:
@@ -90,7 +90,7 @@ def _that_meet(constraints: list[Constraint]) -> Iterator[tuple[Constraint, Cons
                     yield one, other
 
 
-def _between(one: Constraint, other: Constraint, comparing: _Comparing) -> Finding | None:
+def _between(one: Constraint, other: Constraint, comparing: Comparing) -> Finding | None:
     """`other` has the same subject or a wider one."""
     if (one.effect == "allow") != (other.effect == "allow"):
         deny, allow = (other, one) if one.effect == "allow" else (one, other)
@@ -120,7 +120,7 @@ def _overlapping(one: Constraint, other: Constraint) -> Finding:
     return Finding(code="OVERLAPPING", constraint=milder.key, other=by.key, message=text, level="note")
 
 
-def _unreachable(allow: Constraint, deny: Constraint, comparing: _Comparing) -> Finding | None:
+def _unreachable(allow: Constraint, deny: Constraint, comparing: Comparing) -> Finding | None:
     """An allow of which nothing can pass, because a deny blocks all that it allows."""
     covers = deny.subject in (allow.subject, EVERYTHING)
     if not covers or deny.on_fail not in ("block", "degrade"):

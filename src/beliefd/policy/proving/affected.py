@@ -11,6 +11,8 @@ from beliefd.kernel.substrate.capabilities import widened
 from beliefd.kernel.substrate.capability_policy import CapabilityRule
 from beliefd.kernel.substrate.constraints import Constraint
 from beliefd.kernel.substrate.modes import MODES, rule_of
+from beliefd.kernel.substrate.rulebook import reads_policy
+from beliefd.ledger.chain import policy_hash
 
 FOR_ALL: Final = ("arbitration", "context", "rules", "schemas", "modes")
 """Members that bear on every call."""
@@ -23,6 +25,8 @@ def affected(
 ) -> frozenset[str] | None:
     """The tools whose calls an update may change; None if that may be any."""
     if any(getattr(old, name, UNSET) != getattr(new, name, UNSET) for name in FOR_ALL):
+        return None
+    if any(reads_policy(one, policy_hash(one)) for one in (old, new)):
         return None
     tools = set(_differing(old.tools, new.tools))
     tools |= set(_differing(old.tiers.tools, new.tiers.tools))

@@ -14,7 +14,7 @@ from msgspec import Struct
 from beliefd.kernel.canonical import canonical
 from beliefd.kernel.policy import HUMAN_ALWAYS, Policy
 from beliefd.kernel.substrate.comparing import moment
-from beliefd.kernel.substrate.constraints import Action, Constraint
+from beliefd.kernel.substrate.constraints import Action, Constraint, ambiguous
 from beliefd.kernel.substrate.paths import ABSENT, look_up
 from beliefd.kernel.substrate.predicates import Predicate, paths_read
 from beliefd.kernel.substrate.rulebook import rulebook
@@ -161,8 +161,14 @@ def _letter(one: str) -> str:
 def request(
     policy: Policy, state: Mapping[str, Any], action: Action, tiers: tuple[str, str]
 ) -> dict[str, Any]:
-    """A call on a state as Cedar is asked about it; `tiers` are the caller's own and the tool's."""
+    """A call on a state as Cedar is asked about it; `tiers` are the caller's own and the tool's.
+
+    INVARIANT: a path that can be read in two ways has no one value to tell. Here such a call is denied.
+    """
     known = action.known(state)
+    for one in rulebook(policy, policy_hash(policy)).constraints:
+        if one.names(action) and (twofold := ambiguous(one, known)) is not None:
+            raise Beyond(f"`{twofold.path}` can be read in two ways")
     found = {path: _value(look_up(known, path)) for path in _paths(policy)}
     now = moment(look_up(known, NOW))
     context = {

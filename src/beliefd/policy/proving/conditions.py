@@ -1,16 +1,19 @@
 """Conditions as formulas: each operator on the values that its path can hold."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from operator import eq, ge, gt, le, lt
 from typing import Any, Final
 
 import msgspec
 
 from beliefd.kernel.canonical import canonical
+from beliefd.kernel.substrate.deriving import RuleSet
 from beliefd.kernel.substrate.predicates import Predicate
 from beliefd.kernel.substrate.schemas import Schema
+from beliefd.policy.proving.derivations import Derivations
 from beliefd.policy.proving.domains import LIST, NUMBER, OBJECT, OPEN_KINDS, TEXT, TIME, Domain
 from beliefd.policy.proving.logic import Formula, both, either, exactly, instant, negated
+from beliefd.policy.proving.paths import ARGS, NOW
 
 JOINING: Final = ("all", "any", "not")
 COMPARE: Final[dict[str, Callable[[Any, Any], Any]]] = {"lt": lt, "le": le, "gt": gt, "ge": ge, "eq": eq}
@@ -37,23 +40,35 @@ def _plain(value: Any) -> Any:
     return str(value) if isinstance(value, str) else list(value)
 
 
-class Conditions:
-    """Makes formulas of predicates. `at` gives the domain of a path, `schemas` are those known by name."""
+At = Callable[[str, tuple[str, ...]], Domain]
+"""The domain of a path, or of fields in a copy of what stands there."""
 
-    def __init__(
-        self, at: Callable[[str], Domain], schemas: Mapping[str, Any], now: Callable[[], Formula]
-    ) -> None:
-        self._at, self._schemas, self._now = at, schemas, now
+
+class Conditions:
+    """Makes formulas of predicates. `at` gives the domain of a path, `schemas` are those known by name, and
+    `rules` derive some of what is read."""
+
+    def __init__(self, at: At, schemas: Mapping[str, Any], rules: RuleSet) -> None:
+        self._at, self._schemas = at, schemas
         self._compiled: dict[str, Schema] = {}
+        self.derived = Derivations(rules, self.learn, self._learn_on, self.formula, self._on)
 
     def learn(self, predicate: Predicate) -> None:
         for leaf in leaves(predicate):
-            one = self._written_out(leaf)
-            domain = self._at(one.args[0])
-            domain.learn_condition(one, leaf_key(one))
-            if one.op == "schema":
-                for literal in named_in(one.args[1].raw):
-                    domain.learn(literal)
+            place = self.derived.place(leaf.args[0])
+            if place is None:
+                self._learn_on(leaf, leaf.args[0])
+            else:
+                self.derived.learn(leaf, place)
+                if leaf.op == "age_over":
+                    self._at(NOW, ()).leaves[leaf_key(leaf)] = leaf
+
+    def _learn_on(self, leaf: Predicate, path: str, fields: tuple[str, ...] = ()) -> None:
+        one, domain = self._written_out(leaf), self._at(path, fields)
+        domain.learn_condition(one, leaf_key(one))
+        if one.op == "schema":
+            for literal in named_in(one.args[1].raw):
+                domain.learn(literal)
 
     def _written_out(self, leaf: Predicate) -> Predicate:
         """The condition with the schema that it names: under another policy the name may mean another."""
@@ -72,7 +87,25 @@ class Conditions:
         if predicate.op == "not":
             return negated(self.formula(predicate.args[0]))
         leaf = self._written_out(predicate)
-        return self._leaf(leaf, self._at(leaf.args[0]))
+        place = self.derived.place(leaf.args[0])
+        if place is None:
+            return self._on(leaf, leaf.args[0])
+        return self.derived.leaf(leaf, place, self._now)
+
+    def twofold(self, paths: Iterable[str]) -> Formula:
+        """Can one of these arguments be read in two ways? Of the state, it is taken that none can: the kernel
+        refuses changes that make a path ambiguous which is read."""
+        found = [self._at(path, ()) for path in paths if path.startswith(f"{ARGS}.")]
+        for one in found:
+            one.value  # noqa: B018 - what is read in two ways comes up
+        return either(*(one.twofold for one in found))
+
+    def _now(self) -> Formula:
+        return self._at(NOW, ()).time
+
+    def _on(self, leaf: Predicate, path: str, fields: tuple[str, ...] = ()) -> Formula:
+        """A condition on what is written at a path."""
+        return self._leaf(leaf, self._at(path, fields))
 
     def _leaf(self, predicate: Predicate, domain: Domain) -> Formula:
         op, args = predicate.op, predicate.args

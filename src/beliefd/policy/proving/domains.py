@@ -5,7 +5,7 @@ numbers for the solver, lists are what is in them. What cannot be said exactly i
 that nobody knows: a proof holds whichever it is.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
 from typing import Any, Final
 
@@ -76,6 +76,8 @@ class Domain:
     other = cached_property(lambda self: z3.Bool(f"{self.name}#other"))
     prefix = cached_property(lambda self: z3.Int(f"{self.name}#prefix"))
     suffix = cached_property(lambda self: z3.Int(f"{self.name}#suffix"))
+    twofold = cached_property(lambda self: z3.Bool(f"{self.name}#twofold"))
+    """Can the path be read in another way, too, that leads to something?"""
 
     @property
     def comes_up(self) -> bool:
@@ -157,6 +159,23 @@ class Domain:
 
     def absent(self) -> Formula:
         return self.value == ABSENT if ABSENT in self.kinds else False
+
+    @property
+    def objects(self) -> list[tuple[int, dict[str, Any]]]:
+        """Those that policies name for the path, with what stands for them."""
+        return [(code, one) for code, one in self.literals.values() if isinstance(one, dict)]
+
+    def is_object(self) -> Formula:
+        return either(self.is_kind(OBJECT), *(self.value == code for code, _ in self.objects))
+
+    def is_in(self, holder: Mapping[str, Any], field: str, *, hidden: bool) -> Formula:
+        """Is it what an object has in a field, or what may hide that? What nobody names here is not known."""
+        if field not in holder:
+            return either(self.absent(), self.is_object())
+        value = holder[field]
+        plain = value is None or isinstance(value, bool | int | float)
+        known = plain or canonical(value) in self.literals
+        return either(self.is_object() if hidden else False, self.equals(value)) if known else True
 
     def equals(self, literal: Any) -> Formula:
         """Is the value at the path this one?"""

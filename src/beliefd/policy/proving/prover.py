@@ -52,6 +52,8 @@ class Stage(Struct):
                 self.told.add(name)
                 self.solver.add(*map(_told, domain.axioms()))
                 self.solver.add(_told(self.world.held_by_key(domain)))
+                self.solver.add(_told(self.world.holds_fields(domain)))
+                self.solver.add(_told(self.world.read_twice(domain)))
 
     def pop(self) -> None:
         """Forget what was told since the last push. What it said of variables is told anew."""
@@ -231,7 +233,7 @@ class Prover:
             and was.malformed == now.malformed
             and (same_tools or was.subject.capability is None)
             and (was.when is None or same_names or not schemas_named(was.when))
-            and (was.when is None or not any(map(world.apart, paths_read(was.when))))
+            and (was.when is None or not any(map(world.unlike, paths_read(was.when))))
         )
 
     def _ready(self, world: World, rulings: Mapping[Side, Ruling], scope: frozenset[str] | None) -> Stage:
@@ -281,7 +283,8 @@ def _tell_more(
         against: list[str] = []
         if witness is not None:
             reasons = judges[side].explained(witness.calls[side], witness.state).reasons
-            against = [one.constraint for one in reasons if one.constraint in held]
+            # One that reads what is ambiguous may give two reasons.
+            against = list(dict.fromkeys(one.constraint for one in reasons if one.constraint in held))
         if not against:
             continue
         more = islice((key for key in held if key not in against), BATCH**turn)
@@ -301,7 +304,12 @@ def _block(world: World, reader: Reader, witness: Witness | None) -> tuple[Formu
         ), f"no state has such values at `{world.domains[wrong[0]].path}` and beside it"
     unknown = [(one, domain) for domain in world.coming_up.values() for one in domain.opaque.values()]
     if not unknown:
-        return None, "the evaluator does not agree"
+        left_open = [key for one in world.conditions.values() for key in one.derived.open.values()]
+        return None, (
+            f"it depends on all that `{left_open[0]}` holds, which is not worked out"
+            if left_open
+            else "the evaluator does not agree"
+        )
     held = [domain.value == reader.code(domain) for _, domain in unknown]
     held += [one.truth == reader.truth(one.truth) for one, _ in unknown]
     first, domain = unknown[0]

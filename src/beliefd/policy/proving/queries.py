@@ -65,7 +65,8 @@ def _verdict(*fitting: str) -> Settles:
 
 def _not_denied(asked: Guarantee, new: Ruling, more: list[Formula], settles: Settles) -> Iterator[Query]:
     """Calls that pass or wait: something allows them, or nothing does and they wait all the same."""
-    about, passing = [*new.about(asked), new.reached, *more], {"new": new.hard_ones}
+    about = [*new.about(asked), new.reached, negated(new.unclear()), *more]
+    passing = {"new": new.hard_ones}
     side: Mapping[Side, list[Constraint]] = passing  # type: ignore[assignment]
     yield Query(asked, [*about, new.allowable], settles, passing=side)
     if not new.policy.arbitration.counts_all:

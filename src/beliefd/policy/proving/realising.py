@@ -82,6 +82,11 @@ class Reader:
 
     def _object(self, domain: Domain) -> dict[str, Any]:
         found: dict[str, Any] = {"v": 1} if domain.objects_only else {}
+        # It is none of those that policies name, however many fields it has.
+        if domain.objects and not domain.counted:
+            found[OTHER] = True
+        elif domain.objects_only:
+            found["v"] += max((one["v"] for _, one in domain.objects if type(one.get("v")) is int), default=0)
         if domain.counted:
             for at in range(min(self.whole(domain.length), LONGEST) - len(found)):
                 found[f"{OTHER}{at}"] = True
@@ -133,22 +138,41 @@ def _place_group(state: dict[str, Any], group: dict[str, Any]) -> None:
         if value is NOTHING:
             continue
         done[path] = value
-        for keys in _ways(path, value, state):
+        ways = list(_ways(path, value, state))
+        state.update(next(_leading(ways, state, done), ways[0] if ways else {}))
+
+
+def _leading(
+    ways: list[dict[str, Any]], state: Mapping[str, Any], wanted: Mapping[str, Any]
+) -> Iterator[dict[str, Any]]:
+    """Keys with which all paths lead to what is wanted: to just that, or to more where only a kind was."""
+    for alike in (_alike, _same):
+        for keys in ways:
             changed = {**state, **keys}
-            if all(_same(look_up(changed, one), wanted) for one, wanted in done.items()):
-                state.update(keys)
-                break
-        else:
-            state.update(next(iter(_ways(path, value, state)), {}))
+            if all(alike(look_up(changed, path), value) for path, value in wanted.items()):
+                yield keys
 
 
 def _same(found: Any, wanted: Any) -> bool:
     """What is there may hold more than was asked for, where only its kind was."""
+    if _alike(found, wanted):
+        return True
+    kind = isinstance(wanted, dict) and wanted.keys() <= {"v", OTHER}
+    return kind and isinstance(found, dict) and wanted.keys() <= found.keys()
+
+
+def _alike(found: Any, wanted: Any) -> bool:
+    """Where only so many fields were asked for, it does not matter which; a key adds its version."""
     if found is NOTHING or wanted is NOTHING:
         return found is wanted
-    if wanted in ({}, {"v": 1}) and isinstance(found, dict):
-        return True
-    return same(found, wanted)
+    if isinstance(found, dict) and isinstance(wanted, dict) and any(map(_is_filling, wanted)):
+        return len(found) == len(wanted)
+    return same(found, wanted) or (found == {"v": 1} and wanted == {})
+
+
+def _is_filling(name: str) -> bool:
+    """A field that is there to be counted."""
+    return name.startswith(OTHER) and name != OTHER
 
 
 def _ways(path: str, value: Any, state: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
@@ -165,12 +189,28 @@ def _ways(path: str, value: Any, state: Mapping[str, Any]) -> Iterator[dict[str,
 
 
 def with_field(held: Any, fields: list[str], value: Any) -> dict[str, Any] | None:
-    """An object with one more field; None if something else is in its place."""
+    """An object with one more field; None if something else is in its place. One that is only there to be
+    counted makes room."""
     if not isinstance(held, dict):
         return None
     head, *rest = fields
     inner = with_field(held.get(head, {}), rest, value) if rest else value
-    return None if rest and inner is None else {**held, head: inner}
+    room = None if head in held else next(filter(_is_filling, held), None)
+    kept = {name: one for name, one in held.items() if name != room}
+    return None if rest and inner is None else {**kept, head: inner}
+
+
+def read_twice(args: Mapping[str, Any], path: str, value: Any) -> dict[str, Any]:
+    """Arguments in which a path leads to something in two ways: by a longer name, which hides the other, and
+    by fields of what its first step names."""
+    *above, last = path.split(".")
+    shorter = args.get(above[0], {})
+    there = look_up({"": shorter}, path[len(above[0]) :]) is not NOTHING
+    made = shorter if there else with_field(shorter, [*above[1:], last], True)
+    if made is None or (value is NOTHING and not above[1:]):
+        return dict(args)
+    longer = {".".join(above): {}} if value is NOTHING else {path: value}
+    return {**args, above[0]: made, **longer}
 
 
 def arguments_of(values: Mapping[str, Any], begin: Mapping[str, Any]) -> dict[str, Any]:

@@ -162,8 +162,17 @@ class Ruling:
         if one.key not in self._formulas:
             fires = True if one.malformed is not None else self.holds(one)
             against = negated(fires) if one.effect == "allow" and one.malformed is None else fires
-            self._formulas[one.key] = both(self.applies(one), against)
+            self._formulas[one.key] = both(self.applies(one), either(against, self._twofold(one)))
         return self._formulas[one.key]
+
+    def _twofold(self, one: Constraint) -> Formula:
+        """Does it read what can be read in two ways? Then it denies, whatever it says."""
+        return self.conditions.twofold(one.deep)
+
+    def unclear(self, shared: frozenset[str] = frozenset()) -> Formula:
+        """Does a constraint deny that else lets a call wait?"""
+        waiting = (one for one in self._of(shared) if one.on_fail not in HARD and one.deep)
+        return either(*(both(self.applies(one), self._twofold(one)) for one in waiting))
 
     @cached_property
     def allowable(self) -> Formula:
@@ -181,7 +190,10 @@ class Ruling:
 
     @cached_property
     def reached(self) -> Formula:
-        """Does the call get as far as the constraints? Its tier, its mode and its arguments are in order."""
+        """Does the call get as far as the constraints? Its tier, its mode and its arguments are in order, and
+        the rules can be applied."""
+        if self.conditions.derived.rules.problem is not None:
+            return False
         return both(self._tier_suffices(), negated(self._turned_off()), self.fits)
 
     def _tier_suffices(self) -> Formula:
@@ -218,7 +230,8 @@ class Ruling:
 
     def hard(self, shared: frozenset[str] = frozenset()) -> Formula:
         """Does something end the call? Not asked of what is `shared` with another policy, by key."""
-        return either(*(self.stands(one) for one in self._of(shared) if one.on_fail in HARD))
+        hard = (self.stands(one) for one in self._of(shared) if one.on_fail in HARD)
+        return either(*hard, self.unclear(shared))
 
     def soft(self, shared: frozenset[str] = frozenset()) -> Formula:
         return either(*(self.stands(one) for one in self._of(shared) if one.on_fail not in HARD))
@@ -232,7 +245,7 @@ class Ruling:
 
     def denies_not(self) -> list[Formula]:
         """It is let through or waits for somebody: all of these, and nothing hard stands in the way."""
-        return [self.reached, either(self.allowable, self.waits_unallowed)]
+        return [self.reached, either(self.allowable, self.waits_unallowed), negated(self.unclear())]
 
     @property
     def waits_unallowed(self) -> Formula:

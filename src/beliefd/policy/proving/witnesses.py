@@ -11,17 +11,26 @@ from beliefd.kernel.canonical import NotCanonical, canonical
 from beliefd.kernel.origin import CallFacts
 from beliefd.kernel.policy import Policy
 from beliefd.kernel.substrate.constraints import Action
-from beliefd.kernel.substrate.explaining import Explanation, Question, explain_call, situated
+from beliefd.kernel.substrate.explaining import Explanation, explain_call, situated
 from beliefd.kernel.substrate.guarantees import Guarantee
 from beliefd.kernel.substrate.paths import ABSENT as NOTHING
+from beliefd.kernel.substrate.policy_keys import is_of_policy
 from beliefd.kernel.substrate.predicates import CALL, CALL_FACTS, holds, parse
+from beliefd.kernel.substrate.question import Question
 from beliefd.kernel.substrate.rulebook import rulebook
 from beliefd.kernel.substrate.schemas import Schema
 from beliefd.kernel.substrate.shell import ShellFacts
 from beliefd.kernel.substrate.tools import ToolDefinition
 from beliefd.ledger.chain import policy_hash
 from beliefd.policy.proving.paths import AGENT, AGENT_TIER, ARGS, MODE, NOW, ROLE, TOOL
-from beliefd.policy.proving.realising import Reader, arguments_of, leads_to, state_of, with_field
+from beliefd.policy.proving.realising import (
+    Reader,
+    arguments_of,
+    leads_to,
+    read_twice,
+    state_of,
+    with_field,
+)
 from beliefd.policy.proving.rulings import Ruling
 from beliefd.policy.proving.samples import example
 from beliefd.policy.proving.world import TIERS, Side, World
@@ -77,10 +86,11 @@ class Judge:
         said = {"role": call.role, "tool": call.tool_id, "agent_tier": call.tier, "mode": call.mode}
         if any(getattr(asked, name) not in (UNSET, one) for name, one in said.items()):
             return False
-        action = situated(self.policy, self._hash, state, call).action
+        setting = situated(self.policy, self._hash, state, call)
+        action, held = setting.action, setting.situation.state
         if asked.capability is not UNSET and asked.capability not in action.capabilities:
             return False
-        return asked.when is UNSET or holds(parse(asked.when), action.known(state), self._fits)
+        return asked.when is UNSET or holds(parse(asked.when), action.known(held), self._fits)
 
 
 def settled(witness: Witness, judges: Mapping[Side, Judge], asked: Guarantee, settles: Settles) -> bool:
@@ -101,7 +111,7 @@ def witness_of(world: World, rulings: Mapping[Side, Ruling], reader: Reader) -> 
         path = domain.path
         if path.startswith(f"{ARGS}."):
             args[path.removeprefix(f"{ARGS}.")] = values[name]
-        elif path != CALL and not path.startswith(f"{CALL}.") and not _is_fact(world, path):
+        elif _is_written(world, path):
             state[path] = values[name]
     calls: dict[Side, Question] = {}
     for side in world.policies:
@@ -111,6 +121,12 @@ def witness_of(world: World, rulings: Mapping[Side, Ruling], reader: Reader) -> 
             return None
         calls[side] = call
     return Witness(calls, state_of(state))
+
+
+def _is_written(world: World, path: str) -> bool:
+    """Does it stand in the state?"""
+    own = path == CALL or path.startswith(f"{CALL}.") or is_of_policy(path)
+    return not own and not _is_fact(world, path)
 
 
 def _is_fact(world: World, path: str) -> bool:
@@ -123,9 +139,13 @@ def _call(
 ) -> Question | None:
     named = world.policies[side].tools.get(values[TOOL])
     begin = example(named.schema) if named is not None and named.schema else {}
+    args = arguments_of(values[ARGS], begin if isinstance(begin, dict) else {})
+    for domain in world.coming_up.values():
+        if domain.path.startswith(f"{ARGS}.") and reader.truth(domain.twofold):
+            args = read_twice(args, domain.path.removeprefix(f"{ARGS}."), reader.value(domain))
     made: dict[str, Any] = {
         "tool_id": values[TOOL],
-        "args": arguments_of(values[ARGS], begin if isinstance(begin, dict) else {}),
+        "args": args,
         "tier": values[AGENT_TIER],
         "role": values[ROLE],
         "mode": values[MODE],
@@ -182,9 +202,7 @@ def astray(world: World, reader: Reader, witness: Witness) -> list[str]:
     found = []
     for name, domain in world.coming_up.items():
         path = domain.path
-        if path.startswith(f"{ARGS}.") or (path != CALL and not path.startswith(f"{CALL}.")):
-            if _is_fact(world, path):
-                continue
+        if path.startswith(f"{ARGS}.") or _is_written(world, path):
             action = Action(witness.calls["new"].tool_id, (), witness.calls["new"].args)
             if not leads_to(action.known(witness.state), path, reader.value(domain)):
                 found.append(name)

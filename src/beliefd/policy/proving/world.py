@@ -12,15 +12,20 @@ from beliefd.kernel.names import ALL
 from beliefd.kernel.policy import Policy
 from beliefd.kernel.substrate.modes import MODES
 from beliefd.kernel.substrate.namespaces import WRITERS
+from beliefd.kernel.substrate.paths import keys_of
+from beliefd.kernel.substrate.policy_keys import NAMES, POLICY, is_of_policy
 from beliefd.kernel.substrate.predicates import CALL, CALL_FACTS
+from beliefd.kernel.substrate.rulebook import NO_RULES, rule_set
 from beliefd.kernel.values import Role, Tier
+from beliefd.ledger.chain import policy_hash
 from beliefd.policy.fact_names import fact_fields
 from beliefd.policy.proving.conditions import Conditions
 from beliefd.policy.proving.domains import ABSENT, ANY_KIND, FALSE, NUMBER, OBJECT, TEXT, TIME, TRUE, Domain
-from beliefd.policy.proving.logic import Formula, either
+from beliefd.policy.proving.logic import Formula, both, either, implied, negated
 from beliefd.policy.proving.paths import AGENT, AGENT_TIER, ARGS, MODE, MUTATES, NOW, ROLE, TOOL, TOOL_TIER
 
 TIERS: Final = tuple(tier.name for tier in Tier)
+POLICY_MODE: Final = f"{POLICY}.mode"
 ALWAYS: Final = (TOOL, MODE, ROLE, AGENT_TIER, NOW)
 Side = Literal["old", "new"]
 
@@ -59,6 +64,9 @@ class World:
     def __init__(self, policies: Mapping[Side, Policy]) -> None:
         self.policies = policies
         self.domains: dict[str, Domain] = {}
+        self.rules = {
+            side: rule_set(one, policy_hash(one)) if one.rules else NO_RULES for side, one in policies.items()
+        }
         self.reaches = z3.Bool("may reach the network")
         for path in ALWAYS:
             self.at(path, "new").value  # noqa: B018 - it comes up in every call
@@ -68,34 +76,52 @@ class World:
     def _conditions(self, side: Side) -> Conditions:
         policy = self.policies[side]
         raw = {**{name: tool.schema for name, tool in policy.tools.items()}, **policy.schemas}
-        return Conditions(lambda path: self.at(path, side), raw, lambda: self.at(NOW, side).time)
+        return Conditions(lambda path, fields: self.at(path, side, fields), raw, self.rules[side])
 
-    def at(self, path: str, side: Side) -> Domain:
-        name = f"{side}:{path}" if self.apart(path) else path
+    def at(self, path: str, side: Side, fields: tuple[str, ...] = ()) -> Domain:
+        """The variable of a path, or of `fields` in a copy of what stands there: a longer key hides fields,
+        and not those of a copy."""
+        path = MODE if path == POLICY_MODE else path
+        whole = ".".join((path, *fields))
+        name = f"{side}:{whole}" if self.apart(path) else whole
+        name = f"{name} copied from {path}" if fields else name
         if name not in self.domains:
-            self.domains[name] = self._made(path, name, side)
+            self.domains[name] = self._made(whole, name, side)
         return self.domains[name]
 
     def apart(self, path: str) -> bool:
         """Can a path hold one thing under one policy and another under the other, for the same call?"""
-        if path in (TOOL_TIER, MUTATES) or path.partition(".")[0] == "policy":
+        if path in (TOOL_TIER, MUTATES) or is_of_policy(path):
             return True
         if path == CALL_FACTS or path.startswith(f"{CALL_FACTS}."):
             return self._differ("context")
-        return self._differ("rules") and any(
-            path == key or path.startswith(f"{key}.") for key in self._derived
-        )
+        # What holds a field where one of them derives a fact falls under that one, and not under the other.
+        return self._differ("rules") and any(key in self._parents for key in keys_of(path))
+
+    def unlike(self, path: str) -> bool:
+        """Can what a condition reads at a path differ under the two policies, for the same call?"""
+        derived = any(key in one.by_key for one in self.rules.values() for key in keys_of(path))
+        return self.apart(path) or (derived and not self._derive_alike)
+
+    @cached_property
+    def _strict(self) -> bool:
+        """Is a state that can be read in two ways denied, and not taken by its longest key?"""
+        return all(policy.arbitration.strict for policy in self.policies.values())
+
+    @cached_property
+    def _derive_alike(self) -> bool:
+        members = ("rules", "schemas", "tools", "arbitration")
+        reads_policy = any(one.reads_policy for one in self.rules.values())
+        return not reads_policy and not any(map(self._differ, members))
 
     def _differ(self, member: str) -> bool:
         values = [getattr(policy, member, UNSET) for policy in self.policies.values()]
         return any(value != values[0] for value in values)
 
     @cached_property
-    def _derived(self) -> frozenset[str]:
-        """Keys that rules derive."""
-        rules = [getattr(policy, "rules", UNSET) or {} for policy in self.policies.values()]
-        found = [rule.get("derive", {}) for one in rules for rule in one.values() if isinstance(rule, dict)]
-        return frozenset(key for derived in found if isinstance(derived, dict) for key in derived)
+    def _parents(self) -> frozenset[str]:
+        """Keys above those that rules derive."""
+        return frozenset(key for one in self.rules.values() for key in one.parents if "." in key)
 
     def held_by_key(self, domain: Domain) -> Formula:
         """What is no object is a field of what stands under a shorter key: then one of these is there."""
@@ -107,9 +133,40 @@ class World:
         there = [one.present() for one in shorter if one is not None and not self.apart(one.path)]
         if len(there) < len(keys):
             return True
-        objects = [code for code, one in domain.literals.values() if isinstance(one, dict)]
-        is_key = either(domain.is_kind(OBJECT), *(domain.value == code for code in objects))
-        return either(domain.absent(), is_key, *there)
+        return either(domain.absent(), domain.is_object(), *there)
+
+    def holds_fields(self, domain: Domain) -> Formula:
+        """What is no object, and stands right below a key of two names, is a field of what stands there: it
+        is counted with the others, and is what a value has in its place, if no longer key hides that."""
+        key = ".".join(domain.path.split(".")[:2])
+        holder = self.domains.get(key)
+        if holder is None or not (holder.objects_only and holder.comes_up):
+            return True
+        names = ((name.rpartition("."), one) for name, one in self.coming_up.items())
+        below = {field: one for (above, _, field), one in names if above == key}
+        found = [
+            implied(holder.value == code, one.is_in(value, field, hidden=not self._strict))
+            for code, value in holder.literals.values()
+            for field, one in below.items()
+        ]
+        if holder.counted:
+            # The version is a field, too.
+            fields = [both(one.present(), negated(one.is_object())) for one in below.values()]
+            counted = z3.Sum([z3.If(is_field, 1, 0) for is_field in fields])
+            found.append(implied(holder.is_kind(OBJECT), holder.length > counted))
+        return both(*found)
+
+    def read_twice(self, domain: Domain) -> Formula:
+        """An argument to which a path of two steps leads in two ways has a name of its own, and is a field
+        under the shorter one. Of longer paths nothing is said."""
+        above, _, field = domain.path.rpartition(".")
+        if above.rpartition(".")[0] != ARGS:
+            return True
+        found = [domain.present()]
+        if (holder := self.domains.get(above)) is not None and holder.comes_up:
+            found.append(holder.is_object())
+            found += [holder.value != code for code, one in holder.objects if field not in one]
+        return implied(domain.twofold, both(*found))
 
     @property
     def coming_up(self) -> dict[str, Domain]:
@@ -137,6 +194,8 @@ class World:
                 return Domain(path, name, (OBJECT,))
             if path.startswith(f"{CALL_FACTS}."):
                 return self._fact(path, name, side)
+        if is_of_policy(path):
+            return self._of_policy(path, name, side)
         head, *rest = path.split(".")
         if head not in WRITERS or not rest or not rest[0]:
             return Domain(path, name, **_NOWHERE)
@@ -146,6 +205,19 @@ class World:
         domain = Domain(path, name, (ABSENT, OBJECT))
         domain.objects_only = True
         return domain
+
+    def _of_policy(self, path: str, name: str, side: Side) -> Domain:
+        """What the kernel says of the policy itself. Who adopted it, and when, is not known here."""
+        policy, field = self.policies[side], path.removeprefix(f"{POLICY}.")
+        if path == POLICY:
+            return Domain(path, name, (OBJECT,))
+        if field == "hash":
+            return Domain(path, name, (), (policy_hash(policy),))
+        if field == "version":
+            domain = Domain(path, name, (NUMBER,), ())
+            domain.also.append(lambda: domain.number == policy.v)
+            return domain
+        return Domain(path, name, (ABSENT, TEXT)) if field in NAMES else Domain(path, name, **_NOWHERE)
 
     def _fact(self, path: str, name: str, side: Side) -> Domain:
         """A fact about the call: of its type, and there if facts are known and it is not one of those that

@@ -23,6 +23,7 @@ from beliefd.kernel.substrate.tools import StartFindings
 from beliefd.ledger.chain import policy_hash
 from beliefd.ledger.envelope import UNREADABLE, Entry, LedgerBroken, Sealed, command_of, declaration, read
 from beliefd.ledger.replay import NOT_FOLDED, facts_of
+from beliefd.ledger.withheld import as_with_parts
 from beliefd.policy.backtesting.unknowns import Unknown, settled, undecided
 from beliefd.steward.backtesting.facts import Refreshed, Refreshing
 from beliefd.steward.backtesting.outcomes import Outcome, outcomes
@@ -94,7 +95,7 @@ class LedgerTrial:
         if refreshed.whole:
             after = [_undecidable(one, None, refreshed.whole) for one in before]
         else:
-            event = decide(session, command, facts)
+            event = as_with_parts(entry, decide(session, command, facts), was)
             after = outcomes(command, event)
             if any(refreshed.gaps):
                 after = self._doubted(session, command, facts, event, after, refreshed)

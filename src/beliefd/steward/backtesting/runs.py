@@ -85,6 +85,7 @@ class RunsTrial:
         self._tools = DeclaredTools(policy)
         self._registry = Registry()
         self._remembered = Remembered()
+        self._infos: dict[str, tuple[ToolInfo, ToolInfo]] = {}
         self._findings: dict[str, tuple[CallFinding, CallerTool | None]] = {}
         self._watched: dict[tuple[str, tuple[str, ...]], bool] = {}
         self._unknown = Unknown(paths=NOT_CARRIED, state="" if state is not None else NO_STATE)
@@ -103,7 +104,7 @@ class RunsTrial:
         self._state = self.situation.state
 
     def verdicts(self, steps: Iterable[Step]) -> Iterator[Began | CallVerdict | Damaged]:
-        run = _Run(self.policy, Began("run"), self._remembered)
+        run = self._run(Began("run"))
         for step in steps:
             if isinstance(step, Called):
                 yield self._judged(run, step)
@@ -112,8 +113,13 @@ class RunsTrial:
             elif isinstance(step, Missing):
                 run.missing = run.missing or step.why
             else:
-                run = _Run(self.policy, step, self._remembered) if isinstance(step, Began) else run
+                run = self._run(step) if isinstance(step, Began) else run
                 yield step
+
+    def _run(self, began: Began) -> "_Run":
+        if len(self._infos) >= MOST_TOOLS:
+            self._infos.clear()
+        return _Run(self.policy, began, self._remembered, self._infos)
 
     def result(self, call: Called, facts: CallFacts) -> CandidateResult:
         """What arbitration says of a call of which these facts are known."""
@@ -212,9 +218,16 @@ class RunsTrial:
 
 
 class _Run:
-    """What is known of a run so far: the index of what was told, where policy asks for that."""
+    """What is known of a run so far: the index of what was told, where policy asks for that. `infos` are
+    tools of other runs, each as it was told and as it is known."""
 
-    def __init__(self, policy: Policy, began: Began, remembered: Remembered) -> None:
+    def __init__(
+        self,
+        policy: Policy,
+        began: Began,
+        remembered: Remembered,
+        infos: dict[str, tuple[ToolInfo, ToolInfo]],
+    ) -> None:
         self.name = began.run
         self.missing = ""
         self._context = policy.context
@@ -224,6 +237,7 @@ class _Run:
         self._index = session_of(shipped_lexicon(self._context.lexicon), remembered)
         self._refused: set[str] = set()
         self._tools: dict[str, ToolInfo] = {}
+        self._infos = infos
         for info in began.tools.values():
             self._known(info.tool_id, info)
         for address in self._context.own_addresses:
@@ -233,14 +247,18 @@ class _Run:
         """What the trace says of a tool, and what the operator does, which counts more."""
         found = self._tools.get(tool_id)
         if found is None or info is not None:
-            found = info or ToolInfo(tool_id=tool_id)
-            named = self._named.get(tool_id)
-            if named is not None and (named.tier != "READ_ONLY" or named.mutates):
-                found = replace(found, tier="write")
-            elif self._context is not UNSET:
-                found = as_operator_says(found, self._context)
-            self._tools[tool_id] = found
+            told = info or ToolInfo(tool_id=tool_id)
+            before = self._infos.get(tool_id)
+            if before is None or before[0] != told:
+                before = self._infos[tool_id] = (told, self._as_policy_says(told))
+            found = self._tools[tool_id] = before[1]
         return found
+
+    def _as_policy_says(self, info: ToolInfo) -> ToolInfo:
+        named = self._named.get(info.tool_id)
+        if named is not None and (named.tier != "READ_ONLY" or named.mutates):
+            return replace(info, tier="write")
+        return info if self._context is UNSET else as_operator_says(info, self._context)
 
     def tell(self, item: ContextItem) -> None:
         if self._context is UNSET:

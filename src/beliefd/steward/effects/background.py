@@ -25,8 +25,11 @@ class Background:
     async def see_through(self, work: Coroutine[Any, Any, T]) -> T:
         """Do it to its end, also if who waits for it goes away.
 
-        A task that is cancelled cancels what it waits for: that must not be the work itself.
+        A task that is cancelled cancels what it waits for: that must not be the work itself. What was started
+        here is cancelled by nobody, and needs no second task.
         """
+        if asyncio.current_task() in self._tasks:
+            return await work
         return await asyncio.shield(self.start(work))
 
     async def finish(self) -> None:

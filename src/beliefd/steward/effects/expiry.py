@@ -10,15 +10,18 @@ from beliefd.kernel.approvals.commands import ExpireApproval
 from beliefd.kernel.commands import Command
 from beliefd.kernel.errors import BeliefdError, Code
 from beliefd.kernel.event import Refused
+from beliefd.kernel.state import Session
 from beliefd.kernel.values import Principal, Role, Tier
 from beliefd.ledger.envelope import LedgerBroken
 from beliefd.steward.effects.runs import overdue_run
 from beliefd.steward.effects.tools import overdue_call
 from beliefd.steward.environment import Environment
+from beliefd.steward.facts.finder import Attachments
 from beliefd.steward.failures import not_found
 from beliefd.steward.projections.inbox import RUNNING, row_of
 from beliefd.steward.write.positions import Positions
 from beliefd.steward.write.submitting import Submit
+from beliefd.steward.write.turn import Outcome
 from beliefd.stores.base import InboxRow, StorageUnavailable, Store
 
 log = logging.getLogger("beliefd.expiry")
@@ -29,7 +32,7 @@ CHECK: Final = "; run `beliefd projection check`"
 
 
 class Expiry(Struct, frozen=True):
-    """Brings what is due before the kernel. Two processes may do so at once: the second is refused."""
+    """Brings what is due before the kernel. Several processes may do so at once: one of them is heard."""
 
     store: Store
     positions: Positions
@@ -42,17 +45,23 @@ class Expiry(Struct, frozen=True):
         expired = 0
         for row in rows:
             try:
-                outcome = await self.submit(row.session_id, await self._ending(row), CLOCKWORK)
+                outcome = await self._expire(row)
             except (BeliefdError, LedgerBroken) as error:
                 log.warning("`%s` could not be expired: %s", row.approval_id, error)
             else:
                 expired += not isinstance(outcome.event, Refused)
         return expired
 
-    async def _ending(self, row: InboxRow) -> Command:
-        """What is said of something whose time is up: of an approval, a call, or the run of an experiment."""
+    async def _expire(self, row: InboxRow) -> Outcome:
         session = (await self.positions.existing(row.session_id)).session
         said = row_of(session, row.approval_id)
+        command = self._ending(row, session, said)
+        # INVARIANT: who comes second leaves nothing in the ledger, whichever process was first.
+        due = Attachments(still=lambda now: row_of(now, row.approval_id) == said)
+        return await self.submit(row.session_id, command, CLOCKWORK, attachments=due)
+
+    def _ending(self, row: InboxRow, session: Session, said: InboxRow | None) -> Command:
+        """What is said of something whose time is up: of an approval, a call, or the run of an experiment."""
         # INVARIANT: a row that no event made leads to no event, nor does one that no event made due.
         if said is None:
             raise not_found(Code.APPROVAL_NOT_FOUND, "approval", row.approval_id, CHECK)

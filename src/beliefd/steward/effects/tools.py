@@ -17,6 +17,7 @@ from weakref import WeakValueDictionary
 import msgspec
 from msgspec import UNSET, Struct
 
+from beliefd import tracing
 from beliefd.kernel.canonical import canonical
 from beliefd.kernel.events import Event
 from beliefd.kernel.scheduling.events import Interrupted
@@ -119,9 +120,19 @@ class ToolCalls(Struct, frozen=True):
             call_id = call_id_of(result)
             if call_id is None or call_id in ran:
                 recorded.append(None if call_id is None else ran[call_id])
+            elif result.call is not None and self._is_new(outcome, call_id):
+                recorded.append(None)
             else:
                 recorded.append(await self._recorded(session_id, call_id))
         return recorded
+
+    def _is_new(self, outcome: Outcome, call_id: str) -> bool:
+        """Has this submission let a call begin of which nothing else is known here? Nobody could know of it
+        before its answer, so the store is not asked who reported on it."""
+        known = self.positions.cached(outcome.session.session_id)
+        session = outcome.session if known is None else known.session
+        call = session.substrate.calls.get(call_id)
+        return not outcome.repeated and call is not None and call.outcome is None
 
     async def _run_in_order(self, session_id: str, calls: list[ToolCall]) -> dict[str, CallEnd | None]:
         """One after the other; neighbours that may run side by side do."""
@@ -265,7 +276,20 @@ async def _execute(tool: Tool, call: ToolCall) -> RecordOutcome:
 
     What a long answer takes to be read is time of its call, in a place of its caller.
     """
-    result = await tool.execute(call)
+    # Names as OpenTelemetry's conventions for GenAI have them; arguments and results are left out.
+    said = {
+        "gen_ai.operation.name": "execute_tool",
+        "gen_ai.tool.name": call.tool_id,
+        "gen_ai.tool.call.id": call.call_id,
+        "gen_ai.tool.type": "function",
+        "gen_ai.agent.id": call.agent_id,
+    }
+    with tracing.span(f"execute_tool {call.tool_id}", said) as span:
+        try:
+            result = await tool.execute(call)
+        except BaseException as error:
+            span.fail(type(error).__name__)
+            raise
     if not isinstance(result, ToolResult):
         raise TypeError(f"the executor returned `{type(result).__name__}`, not a ToolResult")
     arguments = {"call": call, "result": result}

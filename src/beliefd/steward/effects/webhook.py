@@ -1,16 +1,15 @@
 """Telling other systems that somebody must decide, and how it ended: signed, retried, at least once.
 
 The store remembers what has been told, so a crash between sending and remembering leads to a second delivery,
-never to none. Signatures follow the Standard Webhooks scheme.
+never to none. Of several servers on one store one delivers at a time, under a lease that any of them may
+take. Signatures follow the Standard Webhooks scheme.
 """
 
 import asyncio
 import base64
-import contextlib
 import hashlib
 import hmac
 import logging
-import os
 import secrets
 import time
 from pathlib import Path
@@ -24,49 +23,20 @@ from beliefd.kernel.errors import BeliefdError, invalid
 from beliefd.ledger.envelope import LedgerBroken
 from beliefd.protocol.approvals import change_of
 from beliefd.protocol.visible import visible
+from beliefd.steward.effects.webhook_secret import SHARED, write_secret
 from beliefd.steward.inbox_feed import PENDING
 from beliefd.steward.write.positions import Positions
 from beliefd.stores.base import InboxRow, StorageUnavailable, Store
 
 log = logging.getLogger("beliefd.webhook")
 AT_ONCE: Final = 20
-KEY_BYTES: Final = 32
 FIRST_RETRY_SECONDS: Final = 0.5
 LAST_RETRY_SECONDS: Final = 60.0
 LOOK_AGAIN_SECONDS: Final = 5.0
 TIMEOUT_SECONDS: Final = 10.0
-
-
-def secret_from(path: Path) -> bytes:
-    """The signing key in a file, made on first use and readable by its owner only."""
-    if not path.exists():
-        _make_secret(path)
-    if os.name == "posix" and path.stat().st_mode & 0o077:
-        raise invalid(
-            f"`{path}` can be read by others; `chmod 600` it, or remove it for a new one", str(path)
-        )
-    prefix, _, encoded = path.read_bytes().strip().partition(b"_")
-    try:
-        key = base64.b64decode(encoded, validate=True)
-    except ValueError:
-        key = b""
-    if prefix != b"whsec" or len(key) < KEY_BYTES:
-        raise invalid(f"`{path}` holds no webhook secret; remove it for a new one", str(path))
-    return key
-
-
-def _make_secret(path: Path) -> None:
-    """Whole or not at all: nobody ever signs with half a secret."""
-    draft = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
-    with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
-        file.write(b"whsec_" + base64.b64encode(secrets.token_bytes(KEY_BYTES)) + b"\n")
-        file.flush()
-        os.fsync(file.fileno())
-    try:
-        with contextlib.suppress(FileExistsError):  # another server was first: its secret is ours
-            os.link(draft, path)
-    finally:
-        draft.unlink()
+LEASE: Final = "webhook"
+LEASE_SECONDS: Final = 30.0
+"""Longer than a delivery may take. After a crash, so long nobody delivers."""
 
 
 def signature(key: bytes, message_id: str, timestamp: int, body: bytes) -> str:
@@ -77,11 +47,16 @@ def signature(key: bytes, message_id: str, timestamp: int, body: bytes) -> str:
 class Webhook:
     """Delivers every pending approval to one address, and what became of those that it has delivered."""
 
-    def __init__(self, store: Store, positions: Positions, url: str, key: bytes) -> None:
+    def __init__(
+        self, store: Store, positions: Positions, url: str, key: bytes, secret_file: Path | None = None
+    ) -> None:
+        """`secret_file` is where the key is to be written that servers share; None if they share none."""
         self._store = store
         self._positions = positions
         self._url = _address(url)
         self._key = key
+        self._secret_file = secret_file
+        self._holder = secrets.token_hex(16)
 
     async def run(self) -> None:
         """Deliver for ever; wakes up when any session grows."""
@@ -102,20 +77,18 @@ class Webhook:
             unsubscribe()
 
     async def _deliver_all(self, client: httpx.AsyncClient) -> bool:
-        """Deliver what is untold. One message that is not taken holds up none of the others."""
+        """Deliver what is untold, unless another server is at it. One message that is not taken holds up none
+        of the others."""
         missed: set[str] = set()
         try:
-            while rows := [
-                row
-                for row in await self._store.inbox_untold(AT_ONCE + len(missed))
-                if row.approval_id not in missed
-            ]:
-                for row in rows:
-                    if await self._deliver(client, row):
-                        await self._store.inbox_told(row.approval_id)
-                    else:
-                        missed.add(row.approval_id)
-            await self._deliver_settled(client, missed)
+            if not await self._anything() or not await self._hold():
+                return True
+            try:
+                await self._follow_key()
+                await self._deliver_pending(client, missed)
+                await self._deliver_settled(client, missed)
+            finally:
+                await self._store.end_lease(LEASE, self._holder)
         except StorageUnavailable as error:
             log.warning("webhooks wait for the store: %s", error)
             return False
@@ -123,6 +96,36 @@ class Webhook:
             log.warning("the webhook's receiver cannot be reached; trying again later: %r", error)
             return False
         return not missed
+
+    async def _anything(self) -> bool:
+        return bool(await self._store.inbox_untold(1) or await self._store.inbox_settled(1))
+
+    async def _hold(self) -> bool:
+        """INVARIANT: whoever sends has held the lease when it began to send."""
+        return await self._store.lease(LEASE, self._holder, LEASE_SECONDS)
+
+    async def _follow_key(self) -> None:
+        """Another server may have brought a new one."""
+        if self._secret_file is None:
+            return
+        key = await self._store.shared(SHARED)
+        if key is not None and key != self._key:
+            self._key = key
+            await asyncio.to_thread(write_secret, self._secret_file, key)
+
+    async def _deliver_pending(self, client: httpx.AsyncClient, missed: set[str]) -> None:
+        while rows := [
+            row
+            for row in await self._store.inbox_untold(AT_ONCE + len(missed))
+            if row.approval_id not in missed
+        ]:
+            for row in rows:
+                if not await self._hold():
+                    return
+                if await self._deliver(client, row):
+                    await self._store.inbox_told(row.approval_id)
+                else:
+                    missed.add(row.approval_id)
 
     async def _deliver_settled(self, client: httpx.AsyncClient, missed: set[str]) -> None:
         """Of what was told as pending, how it ended."""
@@ -132,6 +135,8 @@ class Webhook:
             if row.approval_id not in missed
         ]:
             for row in rows:
+                if not await self._hold():
+                    return
                 if await self._deliver(client, row):
                     await self._store.inbox_forgotten(row.approval_id)
                 else:

@@ -6,11 +6,10 @@ from typing import Final, Literal
 
 from msgspec import UNSET, UnsetType
 
-from beliefd.kernel.claims.bundle import CALL, SHA256_DIGITS, ClaimBundle
-from beliefd.kernel.claims.endings import PublishedBundle
+from beliefd.kernel.claims.bundle import CALL, SHA256_DIGITS, ClaimBundle, EvidencePointer
 from beliefd.kernel.claims.findings import ClaimFindings, RejectedBefore
 from beliefd.kernel.claims.threat import Threat
-from beliefd.kernel.claims.tiers import effective_tiers
+from beliefd.kernel.claims.tiers import highest_tier
 from beliefd.kernel.labels import Bringer
 from beliefd.kernel.policy import Policy
 from beliefd.kernel.state import Session
@@ -66,26 +65,29 @@ class Examiner:
         trail = () if session is None else session.claims.recent_tiers
         tiers = [tier for who, tier in trail if who == principal_id][-TRAIL:]
         tools = self._tool_tiers(bundle)
-        tier = int(effective_tiers(bundle, principal_id, policy, tools).highest)
+        tier = int(highest_tier(bundle, principal_id, policy, tools))
         if recent >= policy.security.rate_limit:  # the security gate stops it, so nothing is spent on it
             threat, *others = [Threat(detector=NOBODY, failed=OVER_THE_RATE)]
         else:
             threat, *others = await self._detectors.threats(
                 texts_of(bundle), tier, tiers, policy.adversarial, principal_id
             )
-        content = await self._content(bundle, within)
+        pointers = [pointer for claim in bundle.claims for pointer in claim.evidence_pointers]
+        content = await self._content(pointers, within) if pointers else {}
         return ClaimFindings(
             threat=threat,
             others=tuple(others) or UNSET,
             content=content,
             brought=await self._brought(content, within) if content else UNSET,
-            seen=UNSET if session is None else await self._seen(bundle, session),
+            seen=UNSET if session is None else await self._seen(pointers, session),
             recent=recent,
             origin=origin,
             tools=tools,
             fallen=UNSET if session is None else await self._fallen(bundle, session),
             rejected=await self._rejected(bundle, session, within),
-            corrected=await self._corrected(bundle, session, unwritten),
+            corrected=UNSET
+            if bundle.corrects is UNSET or session is None
+            else await published(self._store, session, bundle.corrects.bundle_id, unwritten),
             authority={},
             by_rights=True,
         )
@@ -102,13 +104,6 @@ class Examiner:
             return {}
         return await rejected_elsewhere(self._store, bundle, session, within)
 
-    async def _corrected(
-        self, bundle: ClaimBundle, session: Session | None, unwritten: Sequence[Sealed]
-    ) -> PublishedBundle | UnsetType:
-        if bundle.corrects is UNSET or session is None:
-            return UNSET
-        return await published(self._store, session, bundle.corrects.bundle_id, unwritten)
-
     async def _fallen(self, bundle: ClaimBundle, session: Session) -> dict[str, str] | UnsetType:
         names = fallen_subjects(session, bundle.claims)
         return await eliminated_by(self._store, session.session_id, names) if names else UNSET
@@ -116,32 +111,33 @@ class Examiner:
     def _tool_tiers(self, bundle: ClaimBundle) -> dict[str, TierName]:
         """What the tools that claims decide to call say of themselves, as far as they are registered."""
         named = {claim.action.tool or "" for claim in bundle.claims if claim.action is not UNSET}
+        if not named:
+            return {}
         known = {name: self._registry.get(name) for name in sorted(named)}
         return {name: tool.definition.tier for name, tool in known.items() if tool is not None}
 
-    async def _content(self, bundle: ClaimBundle, within: Within) -> dict[str, Literal["match", "mismatch"]]:
+    async def _content(
+        self, pointers: Iterable[EvidencePointer], within: Within
+    ) -> dict[str, Literal["match", "mismatch"]]:
         """Hash again what is stored; what is not at hand says nothing either way."""
         found: dict[str, Literal["match", "mismatch"]] = {}
-        names = {
-            pointer.evidence_hash.lower() for claim in bundle.claims for pointer in claim.evidence_pointers
-        }
-        names = {name for name in names if len(name) == SHA256_DIGITS}
+        said = {pointer.evidence_hash for pointer in pointers}
+        names = {name.lower() for name in said if len(name) == SHA256_DIGITS}
         for name in sorted(await self._store.kept_content(names, within))[:MOST_HASHED] if names else ():
             content = await self._store.content(name)
             if content is not None:
                 found[name] = "match" if await sha256_of(content) == name else "mismatch"
         return found
 
-    async def _seen(self, bundle: ClaimBundle, session: Session) -> tuple[str, ...] | UnsetType:
+    async def _seen(
+        self, pointers: Iterable[EvidencePointer], session: Session
+    ) -> tuple[str, ...] | UnsetType:
         """Of the calls that claims cite, those that the server is a witness of."""
-        cited = [
-            pointer.source.removeprefix(CALL)
-            for claim in bundle.claims
-            for pointer in claim.evidence_pointers
-            if pointer.source.startswith(CALL)
-        ]
-        within = await self._spaces.only(session.session_id)
-        return await seen_calls(self._store, session, cited, within) if cited else UNSET
+        sources = dict.fromkeys([pointer.source for pointer in pointers])
+        cited = [source.removeprefix(CALL) for source in sources if source.startswith(CALL)]
+        if not cited:
+            return UNSET
+        return await seen_calls(self._store, session, cited, await self._spaces.only(session.session_id))
 
     async def _brought(self, content: Iterable[str], within: Within) -> dict[str, tuple[Bringer, ...]]:
         return {name: tuple(await self._store.bringers(name, within)) for name in content}

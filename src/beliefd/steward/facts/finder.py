@@ -19,6 +19,7 @@ from beliefd.kernel.claims.endings import RetractionFindings
 from beliefd.kernel.claims.findings import ClaimFindings
 from beliefd.kernel.claims.threat import Threat
 from beliefd.kernel.context.commands import AddContext
+from beliefd.kernel.erasures.commands import Erase
 from beliefd.kernel.errors import BeliefdError
 from beliefd.kernel.experiments.commands import DesignExperiment, StartRun
 from beliefd.kernel.experiments.designing import bodies_of
@@ -42,6 +43,7 @@ from beliefd.kernel.values import Principal
 from beliefd.knowledge.schema import EXPERIMENT, TESTED_DATA
 from beliefd.ledger.envelope import Sealed, read
 from beliefd.ledger.lookups import confirmation_among
+from beliefd.steward.buckets import Buckets
 from beliefd.steward.directory import Directory
 from beliefd.steward.facts.authority import (
     PROPOSES,
@@ -62,6 +64,7 @@ from beliefd.steward.facts.call_facts import (
 )
 from beliefd.steward.facts.catalogues import Catalogues
 from beliefd.steward.facts.citing import citation_findings, cites_calls
+from beliefd.steward.facts.erasing import mentioned
 from beliefd.steward.facts.examining import Examiner
 from beliefd.steward.facts.inputs import known_inputs
 from beliefd.steward.facts.measuring import Meter
@@ -93,6 +96,7 @@ EXAMINED = (
     StartRun,
     StageIntent,
     AddContext,
+    Erase,
 )
 Examined = (
     SubmitClaims
@@ -109,6 +113,7 @@ Examined = (
     | StartRun
     | StageIntent
     | AddContext
+    | Erase
     | Eliminate
 )
 Refind = Callable[[CallCandidate], CallFinding]
@@ -134,13 +139,15 @@ def is_examined(command: object) -> TypeGuard[Examined]:
 class Attachments(Struct, frozen=True):
     """What came with a command and is no part of it: where it came from, what proves the tokens in it, what
     the server's own model answered, and how many bytes it came in, if that is known. `token` is a row that is
-    to be written with the event."""
+    to be written with the event. A command is turned away without an event unless `still` holds of the state
+    that it is decided on."""
 
     origin: str | None = None
     proofs: tuple[Proof | None, ...] = ()
     drawn: Drawn | None = None
     size: int = 0
     token: Token | None = None
+    still: Callable[[Session], bool] | None = None
 
 
 NO_ATTACHMENTS: Final = Attachments()
@@ -149,7 +156,7 @@ NO_ATTACHMENTS: Final = Attachments()
 class FactFinder(Examiner):
     """Gathers findings."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913, PLR0917 - one argument per port
         self,
         store: Store,
         registry: Registry,
@@ -158,6 +165,7 @@ class FactFinder(Examiner):
         spaces: Spaces,
         detector: Detector | Mapping[str, Detector] | None,
         catalogues: Catalogues,
+        buckets: Buckets,
     ) -> None:
         super().__init__(store, registry, spaces, detector)
         self._catalogues = catalogues
@@ -167,6 +175,7 @@ class FactFinder(Examiner):
         self._openers = Openers(store)
         self.origins = Origins(store, registry, catalogues)
         self._spoken: dict[str, deque[float]] = {}
+        self._buckets = buckets
 
     async def findings(  # noqa: PLR0911 - one way out per kind of command
         self,
@@ -217,6 +226,8 @@ class FactFinder(Examiner):
         if isinstance(command, AddContext):
             within = await self._spaces.only(session.session_id)
             return await self._openers.findings(session.session_id, command, principal, within)
+        if isinstance(command, Erase):
+            return await mentioned(self._store, session, command, unwritten)
         if isinstance(command, GiveGrant | StageIntent | ExpireApproval):
             asked = {command.principal: WHOEVER} if isinstance(command, GiveGrant) else {}
             return AuthorityFindings(authority=await self._authorities.of(session, asked), by_rights=True)
@@ -406,9 +417,16 @@ class FactFinder(Examiner):
             spoken.popleft()
         spoken.append(now)
         # Past the limit only the latest can matter, however long the window is.
-        while len(spoken) > policy.security.rate_limit + 1:
+        limit = policy.security.rate_limit
+        while len(spoken) > limit + 1:
             spoken.popleft()
-        return len(spoken) - 1
+        return max(len(spoken) - 1, self._spoken_anywhere(principal, limit, window))
+
+    def _spoken_anywhere(self, principal: Principal, limit: int, window: float) -> int:
+        """About how many, over all processes that share a store."""
+        if not self._buckets.are_shared:
+            return 0
+        return int(limit - self._buckets.take(f"claims {principal.id}", limit / window, limit))
 
 
 def _installed(name: str) -> ExperimentFindings | None:

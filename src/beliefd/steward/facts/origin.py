@@ -80,6 +80,7 @@ class Known(Struct):
     ended: Counter[str] = msgspec.field(default_factory=Counter)
     upstreams: set[str] = msgspec.field(default_factory=set)
     refused: Any = None
+    erased: int = 0
     lock: asyncio.Lock = msgspec.field(default_factory=asyncio.Lock)
 
     def refuse(self, context: Context, answered: str | None) -> None:
@@ -233,8 +234,11 @@ class Origins:
     def _of(self, session: Session, policy: ContextPolicy) -> Known:
         name = session.session_id
         known = self._known.get(name)
-        if known is None or not known.goes_on_to(session.context, policy):
+        gone = len(session.erasures.erased)
+        # INVARIANT: what was erased is forgotten here, too: the index is made anew of what is left.
+        if known is None or known.erased != gone or not known.goes_on_to(session.context, policy):
             known = self._begun(name, policy)
+            known.erased = gone
         self._known.move_to_end(name)
         return known
 

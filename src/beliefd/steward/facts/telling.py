@@ -6,6 +6,7 @@ from beliefd.kernel.context.commands import AddContext
 from beliefd.kernel.context.findings import ContextFindings
 from beliefd.kernel.values import Principal
 from beliefd.ledger.envelope import read
+from beliefd.steward.owners import owner_form
 from beliefd.stores.base import Store, Within
 
 MOST_SESSIONS: Final = 100_000
@@ -35,6 +36,6 @@ class Openers:
         kept = command.content is not None and command.content in await self._store.kept_content(
             {command.content}, within
         )
-        if opener is not None and opener.person == who.person:
+        if opener is not None and owner_form(opener.person) == owner_form(who.person):
             return None if command.content is None else ContextFindings(kept=kept)
         return ContextFindings(kept=kept, opened_by="nobody" if opener is None else opener.id)

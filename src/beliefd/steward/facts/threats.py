@@ -78,6 +78,8 @@ class ThreatFinder:
             failed = f"{TOO_LONG}: {size} bytes of text, at most {rules.budget} are read"
             return (Threat(detector=names[0] if names else NOBODY, failed=failed),)
         question = _Question(texts, tier, trail, asker)
+        if len(names) == 1 and size <= IN_PLACE and self._detectors.get(names[0]) is assess:
+            return (question.put_to(names[0], assess),)  # as mostly: nothing has to be waited for
         try:
             asked = [self._asked(name, question, size, rules.timeout_ms) for name in names]
             if len(asked) == 1:  # a task of its own would take as long as a look at a short text
@@ -176,19 +178,23 @@ def texts_of(bundle: ClaimBundle) -> list[tuple[str, str]]:
     """Everything in a bundle that somebody could be told something by, with its path."""
     texts: list[tuple[str, str]] = [("$.origin_agent", bundle.origin_agent)]
     for index, claim in enumerate(bundle.claims):
-        statement, cost, interpretation, evidence = _paths(index)
+        statement, cost, interpretation, evidence, first = _paths(index)
         texts.append((statement, claim.statement))
         if claim.if_wrong_cost:
             texts.append((cost, claim.if_wrong_cost))
         if claim.uncertainty.interpretation:
             texts.append((interpretation, claim.uncertainty.interpretation))
-        for place, pointer in enumerate(claim.evidence_pointers):
-            texts.append((f"{evidence}[{place}].source", pointer.source))
+        pointers = claim.evidence_pointers
+        if len(pointers) == 1:  # most claims have one
+            texts.append((first, pointers[0].source))
+        else:
+            texts += [(f"{evidence}[{place}].source", one.source) for place, one in enumerate(pointers)]
     return texts
 
 
 @lru_cache(MAX_CLAIMS)
-def _paths(index: int) -> tuple[str, str, str, str]:
+def _paths(index: int) -> tuple[str, str, str, str, str]:
     path = f"$.claims[{index}]"
-    inner = ("statement", "if_wrong_cost", "uncertainty.interpretation", "evidence_pointers")
+    pointers = "evidence_pointers"
+    inner = ("statement", "if_wrong_cost", "uncertainty.interpretation", pointers, f"{pointers}[0].source")
     return tuple(f"{path}.{name}" for name in inner)  # type: ignore[return-value]

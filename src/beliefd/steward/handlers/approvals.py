@@ -1,7 +1,5 @@
 """Handlers of approvals and standing grants."""
 
-from collections.abc import AsyncGenerator
-from contextlib import aclosing
 from functools import partial
 from typing import Final
 
@@ -12,8 +10,7 @@ from msgspec.structs import replace
 from beliefd.kernel.approvals.commands import DecideApproval, GiveGrant, RevokeGrant, WithdrawApproval
 from beliefd.kernel.approvals.eligibility import required_approvals
 from beliefd.kernel.approvals.events import ApprovalClosed, ApprovalDecided, GrantGiven, GrantRevoked
-from beliefd.kernel.approvals.opening import opened_by
-from beliefd.kernel.approvals.outlook import Outlook, came_to, outlook
+from beliefd.kernel.approvals.outlook import Outlook, came_to, open_to, outlook
 from beliefd.kernel.approvals.state import (
     CONTENT,
     OPEN,
@@ -32,10 +29,12 @@ from beliefd.kernel.facts import Facts
 from beliefd.kernel.intents.changes import WORDINGS
 from beliefd.kernel.state import Session
 from beliefd.kernel.transfers.folds import as_it_counts
+from beliefd.kernel.values import Principal
 from beliefd.ledger.envelope import LedgerBroken
 from beliefd.ledger.replay import Position
 from beliefd.protocol.afterwards import correction_of, ended_claims, overridden_in, progress_of
 from beliefd.protocol.approvals import (
+    NARROWED,
     ApprovalCard,
     DecidedApproval,
     GrantAnswer,
@@ -44,29 +43,32 @@ from beliefd.protocol.approvals import (
     StatusCard,
     title_of,
 )
-from beliefd.protocol.beliefs import BrokenLedger
+from beliefd.protocol.asked import Sign
+from beliefd.protocol.beliefs import ArchivedSession, BrokenLedger
 from beliefd.protocol.claims import judged
 from beliefd.protocol.intents import intent_view
+from beliefd.protocol.titles import session_title
 from beliefd.protocol.wire import bind, convert, is_longer
 from beliefd.steward.call import Call
 from beliefd.steward.effects.expiry import Expiry
 from beliefd.steward.effects.tools import ToolCalls
-from beliefd.steward.entries import entry_of
 from beliefd.steward.environment import Environment
 from beliefd.steward.facts.finder import FactFinder
 from beliefd.steward.facts.in_force import with_in_force
 from beliefd.steward.failures import not_found
 from beliefd.steward.feeds import Feeds
+from beliefd.steward.handlers.asked import asked_call, before, decided_at, edited_from, opening_subject
 from beliefd.steward.handlers.claims import snake_body
 from beliefd.steward.handlers.measurements import cited
-from beliefd.steward.handlers.shared import PAGE_BYTES, Room, cut, view_of
+from beliefd.steward.handlers.shared import PAGE_BYTES, Room, archived_view, cut, view_of
+from beliefd.steward.handlers.signs import Signs
 from beliefd.steward.handlers.status_card import status_card
 from beliefd.steward.handlers.substrate import candidate_answer
-from beliefd.steward.inbox_feed import InboxChange, InboxFeed
 from beliefd.steward.policies import PolicyInForce
 from beliefd.steward.projections.inbox import DONE, RUNNING
 from beliefd.steward.write.positions import Positions
 from beliefd.steward.write.submitting import Submit, submit_for
+from beliefd.stores.archives import SessionArchived
 from beliefd.stores.base import Store
 
 CARD_BYTES: Final = 64 * 1024
@@ -96,6 +98,15 @@ def shortened(card: ApprovalCard) -> ApprovalCard:
     )
 
 
+def _is_wanted(approval: Approval, wanted: dict[str, str]) -> bool:
+    said = {
+        "tier": approval.tier,
+        "agent": approval.proposer.id,
+        "kind": approval.subject.__struct_config__.tag,
+    }
+    return all(said[name] == value for name, value in wanted.items())
+
+
 class ApprovalHandlers(Struct, frozen=True):
     """What waits for a person."""
 
@@ -108,6 +119,7 @@ class ApprovalHandlers(Struct, frozen=True):
     finder: FactFinder
     environment: Environment
     feeds: Feeds
+    signs: Signs = msgspec.field(default_factory=Signs)
 
     async def list_approvals(self, call: Call) -> Inbox:
         cursor, limit = call.query["cursor"], call.query["limit"]
@@ -117,11 +129,19 @@ class ApprovalHandlers(Struct, frozen=True):
         room = Room()
         cards: list[ApprovalCard] = []
         broken: dict[str, BrokenLedger] = {}
+        archived: dict[str, ArchivedSession] = {}
+        wanted = {one.name: call.query[one.name] for one in NARROWED if call.query[one.name] is not None}
+        session_id = wanted.pop("session_id", None)
         for row in shown:
+            if session_id not in (None, row.session_id):
+                continue
             try:
                 position = await self.positions.existing(row.session_id)
             except LedgerBroken as error:  # one ledger that cannot be read does not hide what others wait for
                 broken[row.session_id] = view_of(BrokenLedger, error, session_id=row.session_id)
+                continue
+            except SessionArchived as error:  # what was settled there is on record there
+                archived[row.session_id] = archived_view(error.stub)
                 continue
             except BeliefdError as error:  # nor does a row of no session at all
                 absent = LedgerBroken(0, None, error.message)
@@ -130,14 +150,18 @@ class ApprovalHandlers(Struct, frozen=True):
             approval = position.session.approvals.by_id.get(row.approval_id)
             # Somebody may have decided since the rows were read: what is settled is not shown as waiting.
             # Nor is a row that no event made: `projection check` names it.
-            if approval is not None and approval.status == row.status:
-                cards.append(shortened(await self._card(position, row.approval_id, listed=True)))
+            if approval is not None and approval.status == row.status and _is_wanted(approval, wanted):
+                cards.append(
+                    shortened(await self._card(position, row.approval_id, call.principal, listed=True))
+                )
                 # What is settled was read from its ledger: of long ones, few are looked up for one page.
                 costs = LOOKED_UP if cards[-1].shortened and approval.status not in OPEN else 0
                 if (room.is_filled_by(cards[-1]) or room.is_filled_with(costs)) and row is not shown[-1]:
                     after = row.approval_id
                     break
-        return Inbox(approvals=cards, next=after, broken=list(broken.values()))
+        return Inbox(
+            approvals=cards, next=after, broken=list(broken.values()), archived=list(archived.values())
+        )
 
     async def show_approval(self, call: Call) -> ApprovalCard:
         name, at, wait = call.path["approval_id"], call.query["at"], call.query["wait"]
@@ -149,29 +173,10 @@ class ApprovalHandlers(Struct, frozen=True):
             position = await self._holding(name)
         if name not in position.session.approvals.by_id:
             raise not_found(Code.APPROVAL_NOT_FOUND, "approval", name, f" at event {at}: it was opened later")
-        return await self._card(position, name)
+        return await self._card(position, name, call.principal)
 
     async def _is_settled(self, approval_id: str) -> bool:
         return not _waits(await self._holding(approval_id), approval_id)
-
-    async def follow_inbox(self, call: Call) -> AsyncGenerator[bytes, None]:
-        yield b": beliefd\n\n"
-        feed = InboxFeed(self.store, self.feeds, call.asked_spaces, self.environment.new_id())
-        async with aclosing(feed.follow()) as changes:
-            async for told in changes:
-                if told is None:
-                    yield b": still here\n\n"
-                for one in told or ():
-                    yield b"event: %s\ndata: %s\n\n" % (one.change.encode(), await self._told(one))
-
-    async def _told(self, one: InboxChange) -> bytes:
-        row = one.row
-        told = {"approval_id": row.approval_id, "session_id": row.session_id, "status": row.status}
-        if one.change == "approval.decided":
-            session = (await self.positions.existing(row.session_id)).session
-            call_id = session.approvals.by_id[row.approval_id].led_to
-            told |= {"call_id": call_id} if call_id else {}
-        return msgspec.json.encode(told)
 
     async def decide_approval(self, call: Call) -> DecidedApproval:
         position = await self._holding(call.path["approval_id"])
@@ -194,7 +199,7 @@ class ApprovalHandlers(Struct, frozen=True):
             else judged(event.gated, outcome.head.event_id, proposer, outcome.session.claims)
         )
         after = Position(outcome.session, outcome.head)
-        card = await self._card(after, event.approval_id)
+        card = await self._card(after, event.approval_id, call.principal)
         if recorded and event.approval.led_to:
             now = (await self.positions.existing(outcome.session.session_id)).session
             card = replace(card, came_to=came_to(now, event.approval))
@@ -230,7 +235,8 @@ class ApprovalHandlers(Struct, frozen=True):
         command = convert(bind(call.body, call.path), WithdrawApproval)
         session_id = position.session.session_id
         outcome, _ = await submit_for(call, self.submit, session_id, command, ApprovalClosed)
-        return await self._card(Position(outcome.session, outcome.head), command.approval_id)
+        after = Position(outcome.session, outcome.head)
+        return await self._card(after, command.approval_id, call.principal)
 
     async def _holding(self, approval_id: str, at: int | None = None) -> Position:
         """The session that an approval belongs to, now or right after event `at`."""
@@ -239,8 +245,10 @@ class ApprovalHandlers(Struct, frozen=True):
             raise not_found(Code.APPROVAL_NOT_FOUND, "approval", approval_id)
         return await self.positions.as_of(row.session_id, at)
 
-    async def _card(self, position: Position, approval_id: str, *, listed: bool = False) -> ApprovalCard:
-        """One item. In a list it comes without what takes long to draw."""
+    async def _card(
+        self, position: Position, approval_id: str, who: Principal, *, listed: bool = False
+    ) -> ApprovalCard:
+        """One item as somebody sees it. In a list it comes without what takes long to draw."""
         session = as_it_counts(position.session, position.due)
         approval: Approval = session.approvals.by_id[approval_id]
         subject = await self._subject(session.session_id, approval)
@@ -263,7 +271,7 @@ class ApprovalHandlers(Struct, frozen=True):
             asking=list(approval.asking),
             cannot_run=today.cannot_run,
             came_to=came_to(session, approval),
-            allowed_decisions=list(approval.allowed),
+            allowed_decisions=open_to(approval, today, who),
             approvals=[*approval.earlier, *approval.approvals],
             on_approval=_on_approval(approval, today),
             audit_head_event_id=position.head.event_id,
@@ -273,7 +281,19 @@ class ApprovalHandlers(Struct, frozen=True):
             corrects=None if bundle is None else correction_of(session.claims, bundle),
             proposition=None if listed else await self._proposition(session, approval),
             foreign=session.transfers.foreign,
+            call=None if listed else await asked_call(self.store, session.session_id, approval),
+            before=None if listed else await before(self.store, session, approval, subject),
+            follows=None if listed else await edited_from(self.store, session, approval, subject),
+            session_title=session_title(session),
+            signs=await self._signs(session.session_id, approval, listed=listed),
+            decided_at=decided_at(session, approval),
         )
+
+    async def _signs(self, session_id: str, approval: Approval, *, listed: bool) -> list[Sign]:
+        """What is settled is not sorted by them any more, and its entry not read for a list."""
+        if listed and approval.status not in OPEN:
+            return []
+        return await self.signs.of(self.store, session_id, approval)
 
     async def _outlook(self, session: Session, approval: Approval, *, fresh: bool) -> Outlook:
         """What a decision would take now; of what was decided, what it took."""
@@ -302,9 +322,7 @@ class ApprovalHandlers(Struct, frozen=True):
         """What the approval is about: from the state while it is open, from the ledger afterwards."""
         if approval.status in OPEN:
             return approval.subject
-        entry = await entry_of(self.store, session_id, approval.event_id)
-        opened = {one.approval_id: one for one in opened_by(entry.delta)}
-        return opened[approval.approval_id].subject
+        return await opening_subject(self.store, session_id, approval)
 
 
 def _waits(position: Position, approval_id: str) -> bool:
@@ -352,11 +370,11 @@ def _on_approval(approval: Approval, today: Outlook) -> str:
     if isinstance(subject, DefinitionSubject):
         return "the tool counts as it is defined there from then on, and can be called"
     if isinstance(approval.subject, CallSubject | DeltaSubject):
-        return (
-            "it is arbitrated again on the state and policy of that moment; if nothing else fails, it happens"
-        )
-    answered = " and ".join(approval.asking)
+        by_caller = isinstance(subject, CallSubject) and subject.provenance
+        then = "its agent may make this very call, once" if by_caller else "it happens"
+        return f"it is arbitrated again on the state and policy of that moment; if nothing else fails, {then}"
+    answered, gates = " and ".join(approval.asking), "gates" if len(approval.asking) > 1 else "gate"
     return (
-        f"{answered} gate: answered; all gates are asked again under today's policy; "
+        f"that is the answer to the {answered} {gates}; all gates are asked again under today's policy; "
         "unless one stops it, the bundle is published"
     )

@@ -34,13 +34,18 @@ from beliefd.protocol.operations import BY_NAME, Operation
 from beliefd.protocol.wire import bind, convert, convert_in_slices, longest_list
 from beliefd.steward.call import Call, space_of
 from beliefd.steward.facts.finder import NO_ATTACHMENTS, Attachments
-from beliefd.steward.handlers.shared import Room, cut, view_of
+from beliefd.steward.handlers.shared import Room, archived_view, cut, view_of
 from beliefd.steward.offload import HEAVY_BYTES, HEAVY_ITEMS, offload
 from beliefd.steward.spaces import Spaces
 from beliefd.steward.write.positions import Positions
 from beliefd.steward.write.submitting import Submit, raise_if_refused
 from beliefd.steward.write.turn import Outcome
-from beliefd.stores.base import Store
+from beliefd.stores.archives import Archived, SessionArchived
+from beliefd.stores.base import SessionRow, Store
+
+
+def _id_of(row: SessionRow | Archived) -> str:
+    return row.session_id
 
 
 def is_verb(operation: Operation) -> bool:
@@ -80,18 +85,27 @@ class BeliefHandlers(Struct, frozen=True):
 
     async def list_sessions(self, call: Call) -> SessionPage:
         cursor, limit = call.query["cursor"], call.query["limit"]
-        rows = await self.store.sessions(cursor, limit + 1, call.asked_spaces)
-        shown, after = cut(rows, limit, lambda row: row.session_id)
+        rows: list[SessionRow | Archived] = [
+            *await self.store.sessions(cursor, limit + 1, call.asked_spaces),
+            *await self.store.archives(cursor, limit + 1, call.asked_spaces),
+        ]
+        shown, after = cut(sorted(rows, key=_id_of), limit, _id_of)
         snapshots: list[BeliefSnapshot] = []
         broken: list[BrokenLedger] = []
         room, asked = Room(), call.query["space"] == SYSTEM
+        archived = [archived_view(row) for row in shown if isinstance(row, Archived)]
         for row in shown:
+            if isinstance(row, Archived):
+                continue
             if row.session_id == SYSTEM and not (asked and call.principal.role is Role.ADMIN):
                 continue  # the server's own is for its operators, and for those who ask for its space
             try:
                 position = await self.positions.existing(row.session_id)
             except LedgerBroken as error:
                 broken.append(view_of(BrokenLedger, error, session_id=row.session_id))
+                continue
+            except SessionArchived as error:  # since the rows were read
+                archived.append(archived_view(error.stub))
                 continue
             except BeliefdError as error:  # its name itself is damaged
                 absent = LedgerBroken(0, None, error.message)
@@ -100,8 +114,9 @@ class BeliefHandlers(Struct, frozen=True):
             snapshots.append(snapshot_of(position.session, position.head, limit=100, due=position.due))
             if room.is_filled_by(snapshots[-1]) and row is not shown[-1]:
                 after = row.session_id
+                archived = [one for one in archived if one.session_id < after]
                 break
-        return SessionPage(sessions=snapshots, next=after, broken=broken)
+        return SessionPage(sessions=snapshots, next=after, broken=broken, archived=archived)
 
     async def query_belief(self, call: Call) -> BeliefSnapshot:
         position = await self.positions.as_of(call.session_id, call.query["at"])

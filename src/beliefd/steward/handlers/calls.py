@@ -29,7 +29,7 @@ from beliefd.steward.policies import PolicyInForce
 from beliefd.steward.spaces import Spaces
 from beliefd.steward.write.positions import Positions
 from beliefd.steward.write.submitting import Submit, raise_if_refused, submit_for, submit_on_behalf
-from beliefd.stores.base import Quota, QuotaExceeded, Store
+from beliefd.stores.base import ContentErased, Quota, QuotaExceeded, Store
 
 
 class CallHandlers(Struct, frozen=True):
@@ -118,7 +118,7 @@ class CallHandlers(Struct, frozen=True):
         try:
             if kept:
                 await self.store.put_content(name, document, bringer, quota, space)
-        except QuotaExceeded:
+        except (QuotaExceeded, ContentErased):
             kept = False
         return Reported(content=name, size=len(document), kept=kept)
 

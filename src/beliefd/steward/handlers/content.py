@@ -7,9 +7,6 @@ import msgspec
 from msgspec import Struct
 
 from beliefd.kernel.errors import BeliefdError, Code, invalid
-from beliefd.kernel.labels import Bringer
-from beliefd.kernel.policy import ContentPolicy
-from beliefd.kernel.values import Principal
 from beliefd.protocol.content import ContentView, Sha256, StoredContent
 from beliefd.protocol.operation import File
 from beliefd.steward.call import Call, space_of
@@ -17,9 +14,10 @@ from beliefd.steward.environment import Environment
 from beliefd.steward.facts.hashing import HASH_IN_PLACE, sha256_of
 from beliefd.steward.failures import not_found
 from beliefd.steward.handlers.shared import view_of
+from beliefd.steward.keeping import content_erased, keep
 from beliefd.steward.offload import offload
 from beliefd.steward.policies import PolicyInForce
-from beliefd.stores.base import Quota, QuotaExceeded, Store
+from beliefd.stores.base import Store
 
 _NO_TEXT: Final = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 """Control characters but for tab and newline; a carriage return may overwrite what was read before it."""
@@ -47,8 +45,9 @@ class ContentHandlers(Struct, frozen=True):
     async def read_content(self, call: Call) -> File:
         name = _named(call)
         content = await self.store.content(name, call.readable)
-        if content is None:
-            raise not_found(Code.CONTENT_NOT_FOUND, "content", name)
+        # INVARIANT: what was erased is not given out, even if somebody put it back past the server.
+        if content is None or await self.store.erased([name]):
+            raise await self._gone(name)
         # INVARIANT: what is given back is what was brought. Whoever changed the store gives nothing out.
         if await sha256_of(content) != name:
             told = f"what is stored under `{name}` has another hash; restore it from a backup"
@@ -60,21 +59,15 @@ class ContentHandlers(Struct, frozen=True):
         name = _named(call)
         about = await self.store.about_content(name, call.readable)
         if about is None:
-            raise not_found(Code.CONTENT_NOT_FOUND, "content", name)
+            raise await self._gone(name)
         brought = list(await self.store.bringers(name, call.readable))
         return view_of(ContentView, about, brought=brought)
 
-
-async def keep(
-    store: Store, limits: ContentPolicy, now: str, who: Principal, name: str, content: bytes, space: str
-) -> None:
-    """Keep what somebody brings under its hash, as far as policy has room for it."""
-    bringer = Bringer(id=who.id, role=who.role, at=now)
-    quota = Quota(items=limits.max_items_per_principal, bytes=limits.max_bytes_per_principal)
-    try:
-        await store.put_content(name, content, bringer, quota, space)
-    except QuotaExceeded as error:
-        raise _too_much(error, who) from None
+    async def _gone(self, name: str) -> BeliefdError:
+        """INVARIANT: that something was erased is known to whoever has its digest, and to nobody else."""
+        if await self.store.erased([name]):
+            return content_erased(name)
+        return not_found(Code.CONTENT_NOT_FOUND, "content", name)
 
 
 def is_text(content: bytes) -> bool:
@@ -90,19 +83,3 @@ def _named(call: Call) -> str:
         return msgspec.convert(call.path["sha256"], Sha256).lower()
     except msgspec.ValidationError:
         raise invalid("content is named by its SHA-256, 64 hex digits", "sha256") from None
-
-
-def _too_much(error: QuotaExceeded, who: Principal) -> BeliefdError:
-    quota = error.quota
-    told = (
-        f"`{who.id}` has brought {error.items} items with {error.size} bytes of content;"
-        f" with this it would be more than {quota.items} items or {quota.bytes} bytes"
-    )
-    details = {
-        "path": "$",
-        "items": error.items,
-        "bytes": error.size,
-        "max_items": quota.items,
-        "max_bytes": quota.bytes,
-    }
-    return BeliefdError(Code.QUOTA_EXCEEDED, told, details)

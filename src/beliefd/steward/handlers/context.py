@@ -19,9 +19,9 @@ from beliefd.steward.environment import Environment
 from beliefd.steward.facts.hashing import sha256_of
 from beliefd.steward.facts.origin import Origins
 from beliefd.steward.failures import not_found
-from beliefd.steward.handlers.content import keep
 from beliefd.steward.handlers.shared import cut, filling, read_as, view_of
 from beliefd.steward.joins import Joins
+from beliefd.steward.keeping import keep
 from beliefd.steward.offload import HEAVY_BYTES, offload
 from beliefd.steward.policies import PolicyInForce
 from beliefd.steward.spaces import Spaces

@@ -46,6 +46,7 @@ from beliefd.steward.effects.runs import (
 from beliefd.steward.effects.tools import Turns
 from beliefd.steward.failures import not_found
 from beliefd.steward.handlers.shared import as_recorded, filling, page, page_filled, read, view_of
+from beliefd.steward.handlers.status_card import data_picture
 from beliefd.steward.policies import PolicyInForce
 from beliefd.steward.write.positions import Positions
 from beliefd.steward.write.submitting import Submit, submit_for
@@ -86,7 +87,9 @@ class ExperimentHandlers(Struct, frozen=True):
 
     async def show_experiment(self, call: Call) -> ExperimentView:
         session = (await self.positions.existing(call.session_id)).session
-        return await self._view(session, _existing(session, call.path["experiment_id"]))
+        experiment = _existing(session, call.path["experiment_id"])
+        view = await self._view(session, experiment)
+        return replace(view, picture=await data_picture(self.store, session, experiment))
 
     async def run_experiment(self, call: Call) -> ExperimentView:
         asked = await read(call, _run_request)

@@ -15,8 +15,9 @@ from beliefd.kernel.policy import Policy, recorded
 from beliefd.kernel.state import Session
 from beliefd.kernel.substrate.commands import Propose
 from beliefd.kernel.substrate.events import Arbitrated
-from beliefd.kernel.substrate.explaining import ANYTHING, Question
+from beliefd.kernel.substrate.explaining import ANYTHING
 from beliefd.kernel.substrate.proposals import CallCandidate, DeltaCandidate
+from beliefd.kernel.substrate.question import Question
 from beliefd.kernel.substrate.tools import ProposalFindings
 from beliefd.kernel.system.events import PolicyAdopted
 from beliefd.kernel.system.state import SYSTEM

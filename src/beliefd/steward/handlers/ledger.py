@@ -3,25 +3,31 @@
 import hashlib
 from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
+from contextvars import ContextVar
+from typing import Final
 
 import msgspec
-from msgspec import Raw, Struct
+from msgspec import UNSET, Raw, Struct
 
 from beliefd.kernel.errors import invalid
 from beliefd.kernel.policy import Policy, recorded
 from beliefd.kernel.values import Head
 from beliefd.ledger.envelope import UNREADABLE, Sealed
 from beliefd.ledger.verify import Verification, Verifying
+from beliefd.ledger.withheld import digests_in
 from beliefd.protocol.ledger import (
     FirstBad,
     Verified,
 )
 from beliefd.steward.call import Call
-from beliefd.steward.feeds import Feeds
+from beliefd.steward.feeds import GO_ELSEWHERE, Feeds
 from beliefd.steward.handlers.shared import PAGE_BYTES, view_of
 from beliefd.steward.offload import in_pool, is_heavy, offload
 from beliefd.steward.write.positions import Positions, existing_head
-from beliefd.stores.base import Store
+from beliefd.stores.base import Store, Within
+
+TELL_CHECKED: Final[ContextVar[Callable[[int], None] | None]] = ContextVar("tell_checked", default=None)
+"""Whoever asks in this process can be told how many events hold so far."""
 
 
 class RawAuditPage(Struct, frozen=True):
@@ -41,7 +47,11 @@ class LedgerHandlers(Struct, frozen=True):
     async def audit_trace(self, call: Call) -> RawAuditPage:
         since, limit = call.query["since_event_id"], call.query["limit"]
         head = await existing_head(self.store, call.session_id)
-        after = 0 if since is None else await self.store.seq_of(call.session_id, since)
+        if since is not None and call.query["after"] is not None:
+            raise invalid("give either `since_event_id` or `after`", "after")
+        after = call.query["after"] or 0
+        if since is not None:
+            after = await self.store.seq_of(call.session_id, since)
         if after is None:
             # Returning everything here would make a typing error look like a full history.
             raise invalid(f"no event `{since[:64]}` in this session", "since_event_id")
@@ -51,7 +61,7 @@ class LedgerHandlers(Struct, frozen=True):
 
     async def verify(self, call: Call) -> Verified:
         # It names what is wrong, so it must see it.
-        return await verify_session(self.positions.chains.store, call.session_id)
+        return await verify_session(self.positions.chains.store, call.session_id, TELL_CHECKED.get())
 
     async def events(self, call: Call) -> AsyncGenerator[bytes, None]:
         head = await existing_head(self.store, call.session_id)
@@ -62,6 +72,8 @@ class LedgerHandlers(Struct, frozen=True):
         async with aclosing(self.feeds.follow(call.session_id, after, call.principal.id)) as chunks:
             async for chunk in chunks:
                 yield b": still here\n\n" if chunk is None else _told(chunk)
+        if self.feeds.ended:
+            yield GO_ELSEWHERE
 
 
 def _told(chunk: list[Sealed]) -> bytes:
@@ -85,7 +97,7 @@ class DecidedUnder:
     """The policies that a ledger was decided under, by hash: known as far as its entries were handed over."""
 
     def __init__(self, store: Store) -> None:
-        self._store = store
+        self.store = store
         self._sought: set[str | None] = {None}
         self.missing: set[str] = set()
         self.documents: dict[str, bytes] = {}
@@ -96,7 +108,7 @@ class DecidedUnder:
         new = await offload(is_heavy(entries), _policy_hashes, entries, kind="question") - self._sought
         self._sought |= new
         for name in sorted(filter(None, new)):
-            document = await self._store.policy(name)
+            document = await self.store.policy(name)
             if document is not None and hashlib.sha256(document).hexdigest() == name:
                 self.documents[name] = document
                 self.policies[name] = recorded(msgspec.json.decode(document))
@@ -128,13 +140,27 @@ async def verify_session(
     """Verify what is stored now, up to the head that the sessions table promises."""
     promised = await existing_head(store, session_id)
     under = DecidedUnder(store)
-    verifying = Verifying(session_id, under.policies, progress)
+    contents: dict[str, bytes] = {}
+    verifying = Verifying(session_id, under.policies, progress, contents)
     async for entries in _all_entries(store, session_id, promised):
         await under.take(entries)
+        contents |= await kept_parts(under, entries)
         await in_pool("question", verifying.take, entries)
         if verifying.bad is not None:
             break
     return verified(verifying.result(promised)[0])
+
+
+async def kept_parts(under: DecidedUnder, entries: list[Sealed], within: Within = None) -> dict[str, bytes]:
+    """What is kept of what these entries withhold, by digest."""
+    found: dict[str, bytes] = {}
+    if all(policy.erasable is UNSET for policy in under.policies.values()):
+        return found
+    digests = await offload(is_heavy(entries), digests_in, entries, under.policies, kind="question")
+    for digest in sorted(digests):
+        if (content := await under.store.content(digest, within)) is not None:
+            found[digest] = content
+    return found
 
 
 async def _all_entries(store: Store, session_id: str, promised: Head) -> AsyncGenerator[list[Sealed], None]:

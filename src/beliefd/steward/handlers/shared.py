@@ -7,10 +7,12 @@ import msgspec
 
 from beliefd.kernel.canonical import NotCanonical, canonical
 from beliefd.kernel.errors import invalid
+from beliefd.protocol.beliefs import ArchivedSession
 from beliefd.protocol.operation import Answer
 from beliefd.protocol.wire import bind, convert
 from beliefd.steward.call import Call
 from beliefd.steward.offload import HEAVY_BYTES, offload
+from beliefd.stores.archives import Archived
 
 T = TypeVar("T")
 V = TypeVar("V")
@@ -113,3 +115,15 @@ def view_of(kind: type[A], one: Any, **rest: Any) -> A:
     }
     answer: A = kind(**shared, **rest)
     return answer
+
+
+def archived_view(stub: Archived) -> ArchivedSession:
+    return ArchivedSession(
+        session_id=stub.session_id,
+        events=stub.head.seq,
+        head=stub.head,
+        place=stub.place,
+        file_sha256=stub.file_sha256,
+        archived_at=stub.at,
+        archived_by=stub.by,
+    )

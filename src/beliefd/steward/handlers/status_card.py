@@ -16,7 +16,8 @@ from beliefd.kernel.observations.state import Observation, words_for
 from beliefd.kernel.policy import FirewallPolicy
 from beliefd.kernel.state import Session
 from beliefd.kernel.substrate.state import ToolCall
-from beliefd.protocol.approvals import DataPicture, StatusCard, TestRun
+from beliefd.protocol.approvals import StatusCard, TestRun
+from beliefd.protocol.experiments import DataPicture
 from beliefd.steward.effects.runs import frozen_plan, observed_values, recorded_report
 from beliefd.steward.handlers.shared import view_of
 from beliefd.stores.base import Store
@@ -83,7 +84,7 @@ async def _run(store: Store, session: Session, piece: Evidence, known: Propositi
         attempt=experiment.attempt,
         left_out=experiment.left_out,
         choices=experiment.choices,
-        picture=await _picture(store, session, experiment),
+        picture=await data_picture(store, session, experiment),
     )
 
 
@@ -97,7 +98,8 @@ def _where(session: Session, one: Observation, who: str) -> str:
     return f"{words}; `{call.tool_id}` was asked {asked if len(asked) <= SHOWN else f'{asked[:SHOWN]}...'}"
 
 
-async def _picture(store: Store, session: Session, experiment: Experiment) -> DataPicture | None:
+async def data_picture(store: Store, session: Session, experiment: Experiment) -> DataPicture | None:
+    """The numbers that an experiment is made on, against what is predicted of them; None if it has none."""
     spec = (await frozen_plan(store, session.session_id, experiment)).spec
     values = {name: await observed_values(store, session, name) for name in named(spec.params)}
     data = numbers_in(resolved(spec.params, values.__getitem__))

@@ -309,8 +309,10 @@ class CapabilityHandlers(Struct, frozen=True):
         return CapabilityPage(capabilities=shown, next=after)
 
     async def show_capability(self, call: Call) -> CapabilityView:
+        """Named as it was issued, with its session, or without."""
         session = (await self.positions.existing(call.session_id)).session
-        capability = session.substrate.capabilities.get(call.path["capability_id"])
+        name = call.path["capability_id"].removeprefix(f"{call.session_id}/")
+        capability = session.substrate.capabilities.get(name)
         if capability is None:
             raise not_found(Code.NOT_FOUND, "capability", call.path["capability_id"])
         return _capability(CapabilityView, session, capability)

@@ -49,7 +49,7 @@ class WhyHandlers(Struct, frozen=True):
                 f"not declared in this session: `{hypothesis[:64]}`",
                 {"path": "hypothesis"},
             )
-        recounting = Recounting(hypothesis, session, *_place(call.query["cursor"]))
+        recounting = Recounting(hypothesis, session, *_place(call.query["cursor"]), call.query["limit"])
         start = max(recounting.seq - 1, 0)
         async for chunk in self.positions.chains.stream(call.session_id, start, position.head.seq):
             await in_pool("question", recounting.take, chunk)
@@ -77,7 +77,9 @@ class Recounting:
     A page may end within an entry: one merge takes over as much as many eliminations say.
     """
 
-    def __init__(self, hypothesis: str, session: Session, seq: int, already: int) -> None:
+    def __init__(
+        self, hypothesis: str, session: Session, seq: int, already: int, limit: int | None = None
+    ) -> None:
         self.seq = seq
         self.testimony: list[Testimony] = []
         self.next: str | None = None
@@ -85,6 +87,7 @@ class Recounting:
         self._needle = msgspec.json.encode(hypothesis)
         self._session = session
         self._already = already
+        self._left = limit
         self._tried: list[Tried] = []
         self._linked: dict[str, EvidenceLinked] = {}
         self._room = Room()
@@ -122,7 +125,9 @@ class Recounting:
                 self._tried.append(one)
             else:
                 self.testimony.append(one)
-            if self._room.is_filled_by(one):
+            if self._left is not None:
+                self._left -= 1
+            if self._room.is_filled_by(one) or self._left == 0:
                 self._full_at = f"{entry.seq}.{number}"
 
     def told(self) -> list[Tried]:

@@ -2,42 +2,53 @@
 
 import hashlib
 from collections.abc import AsyncGenerator, Iterable
+from contextlib import suppress
 from io import BytesIO
 from itertools import islice
 
 from msgspec import UNSET, Struct, UnsetType
+from msgspec.structs import replace
 
 from beliefd.kernel.beliefs.commands import Eliminate, Merge, ReplicaElimination
 from beliefd.kernel.beliefs.events import Eliminated, Merged
 from beliefd.kernel.canonical import MAX_DEPTH
+from beliefd.kernel.commands import VERB_OF
+from beliefd.kernel.erasures.places import paths_of
+from beliefd.kernel.erasures.withholding import says_in_the_clear
 from beliefd.kernel.errors import BeliefdError, Code, invalid
 from beliefd.kernel.experiments.events import EvidenceLinked
+from beliefd.kernel.labels import Bringer
 from beliefd.kernel.system.commands import ImportLedger
 from beliefd.kernel.system.state import SYSTEM
 from beliefd.kernel.values import Object, nested_deeper
 from beliefd.ledger.chain import genesis_hash
-from beliefd.ledger.envelope import LedgerBroken, command_of, head_of, read
+from beliefd.ledger.envelope import command_of, read
 from beliefd.ledger.replay import Position
-from beliefd.ledger.transfer import BadExport, Exported, entry_lines, header_line, read_export
+from beliefd.ledger.transfer import BadExport, Exported, read_export
 from beliefd.ledger.verify import verify
+from beliefd.ledger.withheld import digests_in
 from beliefd.protocol.beliefs import snapshot_of
 from beliefd.protocol.ledger import Imported
 from beliefd.protocol.operation import Answer
+from beliefd.steward.archiving import exported as exported_lines
 from beliefd.steward.call import Call, space_of
+from beliefd.steward.environment import Environment
 from beliefd.steward.failures import too_many_writers
 from beliefd.steward.handlers.beliefs import answer_to
-from beliefd.steward.handlers.ledger import DecidedUnder
 from beliefd.steward.handlers.testimony import grounds
 from beliefd.steward.offload import in_pool
+from beliefd.steward.policies import PolicyInForce
 from beliefd.steward.projections import all_projected
-from beliefd.steward.write.positions import Positions, session_not_found
+from beliefd.steward.write.positions import Positions
 from beliefd.steward.write.submitting import Submit
 from beliefd.steward.write.system import SystemLedger
-from beliefd.stores.base import INBOX, Append, HeadMoved, Store
+from beliefd.stores.base import INBOX, Append, ContentErased, HeadMoved, Store
 
 MERGE_ATTEMPTS = 50
 EXPORT_CHUNK = 256
 """Lines that travel together."""
+MAX_NAMED = 10
+"""So many of what stands in the way an answer names."""
 DEEPEST = MAX_DEPTH - 4
 """So deep a justification may be nested, to stand in an elimination of a merge."""
 
@@ -49,27 +60,16 @@ class TransferHandlers(Struct, frozen=True):
     positions: Positions
     submit: Submit
     system: SystemLedger
+    in_force: PolicyInForce
+    environment: Environment = Environment()
 
     async def export(self, call: Call) -> AsyncGenerator[bytes, None]:
-        session_id = call.session_id
-        chains, under = self.positions.chains, DecidedUnder(self.store)
-        head, last = await chains.reached(session_id), None
-        if head is None:
-            raise session_not_found(session_id)
-        async for entries in chains.stream(session_id, 0, head.seq):
-            await under.take(entries)
-            last = head_of(entries[-1])
-        # INVARIANT: what is given out can be verified where it comes in.
-        if last != head:
-            raise LedgerBroken(head.seq, head.event_id, "it is not the head that was promised")
-        if under.missing:
-            text = f"policy `{min(under.missing)}`, which it was decided under, is not in the store"
-            raise LedgerBroken(head.seq, head.event_id, text)
-        yield header_line(session_id, head, under.documents)
-        # It is read twice, so that it need not be held: the header says which policies there are.
-        async for entries in chains.stream(session_id, 0, head.seq):
-            lines = entry_lines(entries)
-            while chunk := b"".join(islice(lines, EXPORT_CHUNK)):
+        lines_of = exported_lines(
+            self.store, self.positions, call.session_id, bool(call.query.get("parts")), call.readable
+        )
+        async for lines in lines_of:
+            rest = iter(lines)
+            while chunk := b"".join(islice(rest, EXPORT_CHUNK)):
                 yield chunk
 
     async def import_ledger(self, call: Call) -> Imported:
@@ -77,6 +77,7 @@ class TransferHandlers(Struct, frozen=True):
         exported, position = await in_pool("question", read_and_verify, BytesIO(call.body))
         session_id = exported.header.session_id
         await self._refuse_known(session_id)
+        await self._refuse_to_erase(position)
         projected = all_projected(position.session)
         for row in projected.get(INBOX, ()):
             # Ids are the exporter's choice: a foreign ledger must not take what waits in another session.
@@ -99,6 +100,7 @@ class TransferHandlers(Struct, frozen=True):
             await self.store.append(batch)
         except HeadMoved:
             raise _is_here(session_id) from None
+        await self._keep_parts(call, exported, position)
         imported = await self.positions.existing(session_id)
         return Imported(
             session_id=session_id,
@@ -106,12 +108,33 @@ class TransferHandlers(Struct, frozen=True):
             snapshot=snapshot_of(imported.session, imported.head, due=imported.due),
         )
 
+    async def _keep_parts(self, call: Call, exported: Exported, position: Position) -> None:
+        """What came along of what is withheld, but for what the ledger says was erased."""
+        mentioned = digests_in(exported.entries, exported.header.policies)
+        gone = position.session.erasures.erased
+        bringer = Bringer(id=call.principal.id, role=call.principal.role, at=self.environment.now())
+        for digest, part in exported.header.contents.items():
+            if digest in mentioned and digest not in gone:
+                with suppress(ContentErased):
+                    await self.store.put_content(digest, part, bringer, space=space_of(call))
+
     async def _refuse_known(self, session_id: str) -> None:
         if session_id == SYSTEM:
             text = "it is the own ledger of a server, which speaks for no other; verify it where it is"
             raise BeliefdError(Code.FORBIDDEN, text, {"path": "$.session_id"})
         if await self.store.head(session_id) is not None:
             raise _is_here(session_id)
+
+    async def _refuse_to_erase(self, position: Position) -> None:
+        """INVARIANT: nothing that was said elsewhere takes away what is kept here. Whoever brings a ledger
+        can have named any content in it."""
+        said = list(position.session.erasures.erased)
+        if kept := sorted(await self.store.kept_content(said)) if said else []:
+            text = (
+                f"the ledger says that `{kept[0]}` was erased, and it is kept here: taking it in would remove"
+                " that, whoever brought it; erase it here first, or leave the ledger out"
+            )
+            raise BeliefdError(Code.CONFLICT, text, {"path": "$", "kept": kept[:MAX_NAMED]})
 
     async def _announce(self, call: Call, exported: Exported) -> None:
         digest = await in_pool("question", lambda: hashlib.sha256(call.body).hexdigest())
@@ -135,7 +158,8 @@ class TransferHandlers(Struct, frozen=True):
             raise invalid(
                 "the ledger is not a replica of this session: its genesis is another", "$.session_id"
             )
-        eliminations = tuple(await in_pool("question", _eliminations, exported))
+        paths = paths_of(self.in_force.policy.erasable or {}, VERB_OF[Eliminate])
+        eliminations = tuple(await in_pool("question", _eliminations, exported, paths))
         for _ in range(MERGE_ATTEMPTS):
             command = Merge(
                 genesis_hash=genesis_hash(own.session),
@@ -166,7 +190,9 @@ def read_and_verify(lines: Iterable[bytes]) -> tuple[Exported, Position]:
     except BadExport as error:
         raise BeliefdError(Code.INVALID_REQUEST, str(error), {"path": f"line {error.line}"}) from None
     header = exported.header
-    result, position = verify(exported.entries, header.session_id, header.policies, header.head)
+    result, position = verify(
+        exported.entries, header.session_id, header.policies, header.head, contents=header.contents
+    )
     if not result.ok or position is None:
         bad = result.first_bad
         raise BeliefdError(
@@ -177,8 +203,12 @@ def read_and_verify(lines: Iterable[bytes]) -> tuple[Exported, Position]:
     return exported, position
 
 
-def _eliminations(exported: Exported) -> list[ReplicaElimination]:
-    """Every elimination the replica knows of, once each, however often it was merged back and forth."""
+def _eliminations(exported: Exported, erasable: tuple[str, ...]) -> list[ReplicaElimination]:
+    """Every elimination the replica knows of, once each, however often it was merged back and forth.
+
+    INVARIANT: what policy keeps beside the ledger here does not come into the chain by a merge. It is left
+    out, and stands in the ledger of the replica.
+    """
     found: dict[str, ReplicaElimination] = {}
     for sealed in exported.entries:
         entry = read(sealed.record)
@@ -206,7 +236,14 @@ def _eliminations(exported: Exported) -> list[ReplicaElimination]:
         elif isinstance(event, Merged) and isinstance(command, Merge):
             for item in command.eliminations:
                 found.setdefault(item.event_id, item)
-    return list(found.values())
+    return [_unsaid(item, erasable) for item in found.values()] if erasable else list(found.values())
+
+
+def _unsaid(item: ReplicaElimination, erasable: tuple[str, ...]) -> ReplicaElimination:
+    said = item.justification
+    if said is UNSET or not says_in_the_clear({"justification": said}, erasable):
+        return item
+    return replace(item, justification=UNSET)
 
 
 def _justification(given: Object) -> Object | UnsetType:

@@ -10,7 +10,7 @@ from typing import Any, Final
 from msgspec import Struct
 
 from beliefd.kernel.state import Session
-from beliefd.steward.projections import graph, inbox
+from beliefd.steward.projections import erased, graph, inbox
 from beliefd.stores import base
 from beliefd.stores.base import Row
 
@@ -44,7 +44,14 @@ GRAPH: Final = Projection(
     graph.graph_rows,
     graph.all_rows,
 )
-PROJECTIONS: Final = (INBOX, GRAPH)
+ERASED: Final = Projection(
+    base.ERASED,
+    "what people had erased, and is not kept",
+    erased.TOUCHING,
+    erased.erased_rows,
+    erased.all_rows,
+)
+PROJECTIONS: Final = (INBOX, GRAPH, ERASED)
 
 TOUCHED_BY: Final[dict[type[Any], tuple[Projection, ...]]] = {
     kind: tuple(one for one in PROJECTIONS if kind in one.touching)

@@ -21,6 +21,7 @@ from beliefd.kernel.scheduling.events import Interrupted
 from beliefd.kernel.state import Session
 from beliefd.kernel.substrate.events import Arbitrated, CallStarted, CallStopped, OutcomeRecorded
 from beliefd.kernel.substrate.state import ToolCall
+from beliefd.kernel.transfers.events import SessionSealed, SessionUnsealed
 from beliefd.stores.base import InboxRow
 
 TOUCHING: Final = frozenset(
@@ -38,6 +39,8 @@ TOUCHING: Final = frozenset(
         IntentStaged,
         ToolsPinned,
         Interrupted,
+        SessionSealed,
+        SessionUnsealed,
     }
 )
 RUNNING: Final = "running"
@@ -49,6 +52,8 @@ def inbox_rows(event: Event, session: Session) -> list[InboxRow]:
     if isinstance(event, TerminationRuled):
         # Nothing waits in a session that ended: neither for a person nor for an outcome.
         return all_rows(session) if event.approved else []
+    if isinstance(event, SessionSealed | SessionUnsealed):
+        return all_rows(session)
     touched = [*opened_by(event), *_closed_by(event, session.approvals.by_id)]
     rows = [_row(session, one) for one in touched]
     if isinstance(event, RunStarted | RunRecorded):
@@ -96,8 +101,8 @@ def _closed_by(event: Event, approvals: "Growing[Approval]") -> list[Approval]:
 
 
 def _row(session: Session, approval: Approval) -> InboxRow:
-    # A terminated session records nothing more: what is still there for information stays as it is.
-    waits = approval.status in OPEN and not approval.overdue and not session.beliefs.terminated
+    # A closed session records nothing more: what is still there for information stays as it is.
+    waits = approval.status in OPEN and not approval.overdue and not _is_closed(session)
     return InboxRow(
         approval_id=approval.approval_id,
         session_id=session.session_id,
@@ -120,6 +125,10 @@ def _run_row(session: Session, run: Run) -> InboxRow:
 def _work_row(
     session: Session, name: str, unfinished: bool, since: str, deadline: str, principal: str | None = None
 ) -> InboxRow:
-    if unfinished and not session.beliefs.terminated:
+    if unfinished and not _is_closed(session):
         return InboxRow(name, session.session_id, RUNNING, since, deadline, principal)
     return InboxRow(name, session.session_id, DONE, since, None, principal)
+
+
+def _is_closed(session: Session) -> bool:
+    return session.beliefs.terminated or session.transfers.seal is not None

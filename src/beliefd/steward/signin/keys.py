@@ -76,10 +76,10 @@ class KeySet:
         if self._issuer.jwks_file is not None:
             return await asyncio.to_thread(_read, Path(self._issuer.jwks_file))
         url = self._issuer.jwks_url or await self._discovered()
-        return await _get(url)
+        return await fetch(url)
 
     async def _discovered(self) -> str:
-        told = _json(await _get(self._issuer.issuer.rstrip("/") + "/.well-known/openid-configuration"))
+        told = json_object(await fetch(self._issuer.issuer.rstrip("/") + "/.well-known/openid-configuration"))
         if told.get("issuer") != self._issuer.issuer:
             raise Unreadable("its discovery document names another issuer")
         url = told.get("jwks_uri")
@@ -104,7 +104,7 @@ def _read(path: Path) -> bytes:
     return data
 
 
-async def _get(url: str) -> bytes:
+async def fetch(url: str, form: Mapping[str, str] | None = None) -> bytes:
     """INVARIANT: bounded in time and size, and from nowhere else: redirections are not followed."""
     import httpx
 
@@ -115,7 +115,7 @@ async def _get(url: str) -> bytes:
         async with (
             asyncio.timeout(FETCH_SECONDS),
             httpx.AsyncClient(follow_redirects=False, verify=tls, trust_env=bool(tls)) as client,
-            client.stream("GET", url) as answer,
+            client.stream("GET" if form is None else "POST", url, data=form) as answer,
         ):
             if answer.status_code != 200:
                 raise Unreadable(f"the answer has status {answer.status_code}")
@@ -128,7 +128,7 @@ async def _get(url: str) -> bytes:
     return data
 
 
-def _json(data: bytes) -> dict[str, Any]:
+def json_object(data: bytes) -> dict[str, Any]:
     try:
         told = parse(data)
     except BeliefdError as error:
@@ -143,7 +143,7 @@ def _keys_in(document: bytes, algorithms: tuple[str, ...]) -> dict[str | None, l
     from jwt import PyJWK
     from jwt.exceptions import PyJWTError
 
-    entries = _json(document).get("keys")
+    entries = json_object(document).get("keys")
     if not isinstance(entries, list) or len(entries) > MAX_KEYS:
         raise Unreadable(f"`keys` must be a list of at most {MAX_KEYS}")
     found: dict[str | None, list[Any]] = {}

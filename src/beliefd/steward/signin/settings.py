@@ -49,7 +49,10 @@ class Issuer(Value, frozen=True):
 
     `name` stands in the ids of all whom it vouches for: `human://<name>/<subject>`. The keys come from
     `jwks_file` or `jwks_url`; without either from where the provider's own discovery document says.
-    `subject` and `owner` are names of claims, or paths with dots; whose the account is, its `owner` says.
+    With a `client_id`, people sign in to the console by the provider's own page; the client's secret, if it
+    has one, is in a file, and `redirect_uri` is where the provider sends them back to, if that is not where
+    the server is asked. `subject` and `owner` are names of claims, or paths with dots; whose the account is,
+    its `owner` says.
     """
 
     name: Name
@@ -63,6 +66,9 @@ class Issuer(Value, frozen=True):
     max_age_seconds: Annotated[int, msgspec.Meta(ge=60, le=7 * 86_400)] = 86_400
     keys_fresh_seconds: Annotated[int, msgspec.Meta(ge=1, le=86_400)] = 300
     keys_kept_seconds: Annotated[int, msgspec.Meta(ge=1, le=7 * 86_400)] = 3_600
+    client_id: Claim | None = None
+    client_secret_file: str | None = None
+    redirect_uri: Claim | None = None
     subject: Claim = "sub"
     owner: Claim | None = None
 

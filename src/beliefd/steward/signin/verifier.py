@@ -18,6 +18,7 @@ from beliefd.kernel.values import Id, Principal
 from beliefd.protocol.rights import rights_of, spaces_text
 from beliefd.protocol.wire import parse
 from beliefd.steward.call import Caller
+from beliefd.steward.owners import owner_form
 from beliefd.steward.signin.keys import KeySet
 from beliefd.steward.signin.settings import Issuer, RoleRule, SignIn, load_sign_in
 
@@ -62,6 +63,11 @@ class Verifier:
     def claims_id(self, principal_id: str) -> bool:
         """Is it an id that only an issuer gives? No other credential speaks under it."""
         return any(principal_id.startswith(one.prefix) for one, _ in self._issuers.values())
+
+    def with_pages(self) -> dict[str, Issuer]:
+        """The providers by whose own pages people sign in to the console, by their names."""
+        self._look()
+        return {one.name: one for one, _ in self._issuers.values() if one.client_id is not None}
 
     def is_suspended(self, principal_id: str) -> bool:
         """Does the file say, as it is now, that this account is let in no more?"""
@@ -196,7 +202,7 @@ def _caller(issuer: Issuer, claims: dict[str, Any]) -> Caller:
                 "id": msgspec.convert(issuer.prefix + subject, Id),
                 "role": rule.role,
                 "tier": rule.highest,
-                "owner": subject if issuer.owner is None else _text(claims, issuer.owner),
+                "owner": owner_form(subject if issuer.owner is None else _text(claims, issuer.owner)),
             },
             Principal,
         )

@@ -19,6 +19,7 @@ from beliefd.ledger.state_hash import SURVIVORS_HASH, state_document, state_of
 from beliefd.steward.chains import Chains
 from beliefd.steward.failures import not_found
 from beliefd.steward.offload import is_heavy, offload
+from beliefd.stores.archives import SessionArchived
 from beliefd.stores.base import SavedState, Store
 
 MAX_SESSIONS = 10_000
@@ -89,22 +90,32 @@ class Positions:
     async def fresh(self, session_id: str) -> Position | None:
         """The position at the store's head."""
         known = self.cached(session_id)
-        head = await self._store.head(session_id)
+        head = await self._head(session_id)
         if known is not None and known.head == head:
             return known
         return await self.reload(session_id)
 
+    async def _head(self, session_id: str) -> Head | None:
+        try:
+            return await self._store.head(session_id)
+        except SessionArchived:
+            self.forget(session_id)  # by another process: what is known here is of no use
+            raise
+
+    def forget(self, session_id: str) -> None:
+        self._forget(session_id)
+        self.chains.forget(session_id)
+
     async def reload(self, session_id: str) -> Position | None:
         """Fold what the store holds past what is known here."""
         start = self.cached(session_id)
-        head = await self._store.head(session_id)
+        head = await self._head(session_id)
         if start is not None and head is not None:
             try:
                 return await self._folded(session_id, start, head)
             except LedgerBroken:
                 # It is broken, or somebody restored a backup: what is known here never happened there.
-                self._forget(session_id)
-                self.chains.forget(session_id)
+                self.forget(session_id)
         elif head is None:
             self._forget(session_id)
             return None

@@ -16,6 +16,7 @@ from beliefd.ledger.envelope import LedgerBroken
 from beliefd.ledger.replay import Position
 from beliefd.steward.failures import too_many_writers, translated
 from beliefd.steward.write.turn import ANY_HEAD, Ports, QueuedCommand, Turn
+from beliefd.steward.write.withholding import may_withhold
 from beliefd.stores.base import HeadMoved, StorageUnavailable
 
 BATCH: Final = 512
@@ -107,7 +108,11 @@ class SessionQueues:
             position = queue.tip if queue.turns else positions.cached(queue.session_id)
             if queue.session_id in positions.chains.broken:
                 position = None
-            if position is not None and all(call.is_plain for call in queue.calls):
+            policy = self._ports.in_force.policy
+            plain = not _is_sealed(position) and all(
+                call.is_plain and not may_withhold(policy, call.command) for call in queue.calls
+            )
+            if position is not None and plain:
                 self._take_turn(queue, position)
             elif not queue.turns:
                 queue.task = asyncio.ensure_future(self._drain(queue))
@@ -199,11 +204,17 @@ class SessionQueues:
         turn.answer()
 
     async def _position(self, session_id: str, calls: list[QueuedCommand]) -> Position | None:
-        """Where to decide from. The cache may be old: an append finds that out, If-Match must ask before."""
+        """Where to decide from. The cache may be old: an append finds that out. If-Match must ask before, and
+        so must what is not appended: a seal may have been taken away elsewhere."""
         positions = self._ports.positions
-        if any(call.if_match not in ANY_HEAD for call in calls):
+        known = positions.cached(session_id)
+        if any(call.if_match not in ANY_HEAD for call in calls) or _is_sealed(known):
             return await positions.fresh(session_id)
-        return positions.cached(session_id) or await positions.reload(session_id)
+        return known or await positions.reload(session_id)
+
+
+def _is_sealed(position: Position | None) -> bool:
+    return position is not None and position.session.transfers.seal is not None
 
 
 def fail(calls: list[QueuedCommand], error: BaseException) -> None:

@@ -8,6 +8,7 @@ and decides again. Answers go out only after the commit.
 import asyncio
 from collections import Counter
 
+from beliefd import tracing
 from beliefd.kernel.beliefs.commands import DeclareSession
 from beliefd.kernel.commands import Command
 from beliefd.kernel.values import Principal
@@ -15,6 +16,7 @@ from beliefd.steward.environment import Environment
 from beliefd.steward.facts.finder import NO_ATTACHMENTS, Attachments, FactFinder
 from beliefd.steward.policies import PolicyInForce
 from beliefd.steward.write.positions import Positions
+from beliefd.steward.write.sealed import SealedRefusals
 from beliefd.steward.write.session_queue import SessionQueues
 from beliefd.steward.write.turn import Counts, Outcome, Ports, QueuedCommand
 from beliefd.stores.base import Store
@@ -37,8 +39,9 @@ class Steward:
         self.finder = finder
         self.environment = environment
         self.counts = Counts(Counter())
+        self.sealed = SealedRefusals()
         self.queues = SessionQueues(
-            Ports(store, positions, in_force, finder, environment, self.counts, stored_policies=set())
+            Ports(store, positions, in_force, finder, environment, self.counts, set(), self.sealed)
         )
 
     def submit(
@@ -54,8 +57,11 @@ class Steward:
     ) -> "asyncio.Future[Outcome]":
         """Queue a command; commands submitted in order are decided in order."""
         done: asyncio.Future[Outcome] = asyncio.get_running_loop().create_future()
+        belongs = tracing.current()
         self.queues.add(
-            QueuedCommand(session_id, command, principal, if_match, key, notes, attachments, done)
+            QueuedCommand(
+                session_id, command, principal, if_match, key, notes, attachments, done, trace=belongs
+            )
         )
         return done
 

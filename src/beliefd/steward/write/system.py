@@ -5,23 +5,35 @@ from typing import Final, cast, get_args
 
 from beliefd.kernel.beliefs.commands import DeclareSession
 from beliefd.kernel.errors import BeliefdError, Code
+from beliefd.kernel.events import Event
 from beliefd.kernel.policy import Policy
-from beliefd.kernel.system.commands import AdoptPolicy, AdoptTokens, ChangeKey, MakeSpace, SystemCommand
-from beliefd.kernel.system.events import PolicyAdopted
+from beliefd.kernel.system.commands import (
+    AdoptPolicy,
+    AdoptTokens,
+    ChangeKey,
+    MakeSpace,
+    NoteRefusal,
+    SystemCommand,
+)
+from beliefd.kernel.system.events import KeyChanged, PolicyAdopted
 from beliefd.kernel.system.state import SYSTEM, PolicySource, System
 from beliefd.kernel.values import Head, OntologyBundle, Principal
 from beliefd.ledger.chain import policy_hash
-from beliefd.ledger.envelope import read
+from beliefd.ledger.envelope import head_of, read
+from beliefd.ledger.notes import VerifierKey
 from beliefd.steward.directory import LOCAL_OPERATOR, facts_of
 from beliefd.steward.facts.finder import Attachments
 from beliefd.steward.policies import Origin
 from beliefd.steward.write.positions import Positions
+from beliefd.steward.write.sealed import Who
 from beliefd.steward.write.submitting import Submit, raise_if_refused
 from beliefd.steward.write.turn import Outcome
 from beliefd.stores.base import Store, Token
 
 RECORDED: Final = get_args(PolicySource)
 ADOPTED: Final[PolicySource] = "adopted"
+LOG_KEY: Final = "log/"
+"""Before the names of the keys that sign the log; name and id of the key follow."""
 DECLARATION: Final = DeclareSession(
     ontology=OntologyBundle(
         hypothesis_space_id="beliefd/system",
@@ -49,8 +61,9 @@ class SystemLedger:
         self._positions = positions
         self._submit = submit
         self._beginning = asyncio.Lock()
-        self._looked_at: Head | None = None
+        self._seen: Head | None = None
         self._adopted: str | None = None
+        self._log_keys: dict[VerifierKey, None] = {}
 
     async def state(self) -> System | None:
         """What is on record; None if nothing ever was."""
@@ -82,17 +95,47 @@ class SystemLedger:
     async def adopted(self) -> str | None:
         """The hash of the policy that somebody adopted last; None if nobody did since there is this ledger.
 
-        The state names what stands in a file, too. So it is looked for in the entries, once per head.
+        The state names what stands in a file, too. So it is looked for in the entries.
         """
-        head = await self._store.head(SYSTEM)
-        if head != self._looked_at:
-            found: str | None = None
-            async for chunk in self._store.stream(SYSTEM):
-                for event in (read(one.record).delta for one in chunk):
-                    if isinstance(event, PolicyAdopted) and event.source == ADOPTED:
-                        found = event.policy_hash
-            self._adopted, self._looked_at = found, head
+        await self._look()
         return self._adopted
+
+    async def log_keys(self) -> list[VerifierKey]:
+        """The keys that checkpoints were signed with, in the order in which they came into use."""
+        await self._look()
+        return list(self._log_keys)
+
+    async def _look(self) -> None:
+        """Read what has come since the last look; all of it, if that is not on this ledger any more."""
+        head, seen = await self._store.head(SYSTEM), self._seen
+        if head == seen:
+            return
+        after = 0
+        if head is not None and seen is not None and seen.seq < head.seq:
+            at = await self._store.entries(SYSTEM, seen.seq - 1, 1)
+            after = seen.seq if at and head_of(at[0]) == seen else 0
+        if not after:
+            self._adopted, self._log_keys = None, {}
+        async for chunk in self._store.stream(SYSTEM, after):
+            for one in chunk:
+                self._note(read(one.record).delta)
+        self._seen = head
+
+    def _note(self, event: Event) -> None:
+        if isinstance(event, PolicyAdopted) and event.source == ADOPTED:
+            self._adopted = event.policy_hash
+        elif isinstance(event, KeyChanged) and event.name.startswith(LOG_KEY):
+            name = event.name.removeprefix(LOG_KEY).rpartition("+")[0]
+            self._log_keys[VerifierKey(name, bytes.fromhex(event.fingerprint))] = None
+
+    async def note_log_key(self, key: VerifierKey) -> None:
+        """Say that checkpoints are signed with a key from now on. It is public: the event holds all of it."""
+        name = f"{LOG_KEY}{key.name}+{key.key_id.hex()}"
+        await self.note_key(name, key.public.hex())
+
+    async def note_refusal(self, who: Who) -> None:
+        session_id, verb, by = who
+        await self.record(NoteRefusal(session_id=session_id, tried=verb, by=by), LOCAL_OPERATOR)
 
     async def make_space(self, space: str, principal: Principal) -> Outcome:
         return await self.record(MakeSpace(space=space), principal)

@@ -9,11 +9,13 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
+from beliefd import tracing
 from beliefd.kernel.beliefs.commands import DeclareSession, Eliminate, Merge
 from beliefd.kernel.canonical import NotCanonical, canonical, digest
 from beliefd.kernel.claims.commands import SubmitClaims
 from beliefd.kernel.commands import VERB_OF, Command, verb_of
-from beliefd.kernel.decide import decide
+from beliefd.kernel.decide import decide, is_sealed_against
+from beliefd.kernel.doors import speculation_in
 from beliefd.kernel.errors import BeliefdError, Code, invalid
 from beliefd.kernel.event import Refused
 from beliefd.kernel.events import Event, kind_of
@@ -30,6 +32,7 @@ from beliefd.ledger.chain import seal
 from beliefd.ledger.envelope import Entry, LedgerBroken, Sealed, head_of, payload_of, read
 from beliefd.ledger.replay import Position
 from beliefd.ledger.state_hash import state_hash_due
+from beliefd.ledger.withheld import parts_of, said_in_withheld
 from beliefd.steward.environment import Environment
 from beliefd.steward.facts.finder import Attachments, FactFinder, is_examined
 from beliefd.steward.facts.in_force import with_in_force
@@ -39,6 +42,14 @@ from beliefd.steward.offload import HEAVY_BYTES, HEAVY_ITEMS, in_pool, offload
 from beliefd.steward.policies import PolicyInForce
 from beliefd.steward.projections import TOUCHED_BY
 from beliefd.steward.write.positions import Positions, pack, session_not_found
+from beliefd.steward.write.sealed import SealedRefusals
+from beliefd.steward.write.withholding import (
+    Withheld,
+    as_it_was_withheld,
+    may_withhold,
+    policy_of,
+    withheld,
+)
 from beliefd.stores.base import TOKENS, Append, Row, SavedState, Store, UsedKey
 
 ANY_HEAD: Final = (None, "*")
@@ -80,6 +91,7 @@ class Ports(Struct, frozen=True):
     environment: Environment
     counts: Counts
     stored_policies: set[str]
+    sealed: SealedRefusals
 
 
 class QueuedCommand(Struct):
@@ -94,12 +106,25 @@ class QueuedCommand(Struct):
     attachments: Attachments
     done: "asyncio.Future[Outcome]"
     recent: int | None = None
+    trace: Any = None
+    withheld: Withheld | None = None
+
+    @property
+    def scope(self) -> str | None:
+        # A declaration has no session yet: its id is new on every try and must not tell tries apart.
+        return None if isinstance(self.command, DeclareSession) else self.session_id
 
     @property
     def request_hash(self) -> str:
-        # A declaration has no session yet: its id is new on every try and must not tell tries apart.
-        scope = None if isinstance(self.command, DeclareSession) else self.session_id
-        return _request_hash(scope, verb_of(self.command), payload_of(self.command), self.notes)
+        return _request_hash(self.scope, verb_of(self.command), payload_of(self.command), self.notes)
+
+    @property
+    def recorded_hash(self) -> str:
+        """INVARIANT: of what is withheld no hash is kept that somebody could try out texts on."""
+        told = self.withheld
+        if told is None:
+            return self.request_hash
+        return _request_hash(self.scope, verb_of(told.command), payload_of(told.command), told.notes)
 
     @property
     def is_plain(self) -> bool:
@@ -156,6 +181,8 @@ class Turn:
         try:
             outcome = await self._first_answer(call) if call.key is not None else None
             findings = await self._findings(call) if outcome is None else None
+            if outcome is None:
+                await self._withhold(call)
         except TURNED_AWAY as error:
             answer = _as_answer(error)
             if answer.code is Code.RATE_LIMITED:
@@ -171,11 +198,19 @@ class Turn:
 
     def take_now(self, call: QueuedCommand, findings: Findings | None = None) -> None:
         outcome: Outcome | BeliefdError
-        try:
-            outcome = self._decide(call, findings)
-        except TURNED_AWAY as error:
-            outcome = _as_answer(error)
+        with tracing.under(call.trace, "decide", self._said(call)) as span:
+            try:
+                outcome = self._decide(call, findings)
+                span.set(beliefd__event=kind_of(outcome.event), beliefd__seq=outcome.head.seq)
+            except TURNED_AWAY as error:
+                outcome = _as_answer(error)
+                span.fail(outcome.code)
         self._outcomes.append((call, outcome))
+
+    def _said(self, call: QueuedCommand) -> tracing.Attributes:
+        if call.trace is None:
+            return {}
+        return {"beliefd.verb": verb_of(call.command), "beliefd.session.id": self._session_id}
 
     async def _findings(self, call: QueuedCommand) -> Findings | None:
         finder, policy, command = self._ports.finder, self._ports.in_force.policy, call.command
@@ -199,6 +234,30 @@ class Turn:
         self._rests_on.update(content_looked_at(command, found))
         return found
 
+    async def _withhold(self, call: QueuedCommand) -> None:
+        """INVARIANT: it is withheld by the policy that it is decided under, and once per call."""
+        # What will not be recorded is not kept either: there would be no event to erase it by.
+        self._check_head(call)
+        if self.session is not None and is_sealed_against(self.session, call.command):
+            return
+        ports, fresh = self._ports, False
+        while may_withhold(policy := ports.in_force.policy, call.command):
+            told = call.withheld
+            if told is not None and told.policy is policy and (fresh or await self._are_kept(told)):
+                self._rests_on.update(part.digest for part in told.parts)
+                return
+            store, environment, who = ports.store, ports.environment, call.principal
+            call.withheld = await withheld(
+                store, environment, policy, self._session_id, call.command, call.notes, who
+            )
+            fresh = True
+        call.withheld = None
+
+    async def _are_kept(self, told: Withheld) -> bool:
+        """Nothing cites parts before they are written: whoever collects then may have removed them."""
+        digests = {part.digest for part in told.parts}
+        return not digests or await self._ports.store.kept_content(digests) == digests
+
     async def _first_answer(self, call: QueuedCommand) -> Outcome | None:
         assert call.key is not None  # noqa: S101
         who = call.principal.id
@@ -206,13 +265,30 @@ class Turn:
         used = here[0] if here else await self._ports.store.used_key(who, call.key)
         if used is None:
             return None
-        if used.request_hash != await offload(call.is_heavy, lambda: call.request_hash, kind="decide"):
+        asked = await offload(call.is_heavy, lambda: call.request_hash, kind="decide")
+        if used.request_hash != asked and used.request_hash != await self._asked_withheld(call, used):
             raise BeliefdError(
                 Code.CONFLICT,
                 f"Idempotency-Key `{call.key}` was used for another request; use a new key",
                 {"path": "Idempotency-Key"},
             )
         return replace(here[1], repeated=True) if here else await self._answer_again(used)
+
+    async def _asked_withheld(self, call: QueuedCommand, used: UsedKey) -> str | None:
+        """The hash of the call, as if the entry that the key points at had been made of it."""
+        entry = await self._entry_at(used)
+        if entry is None or entry.verb != verb_of(call.command):
+            return None
+        policy = self.policies.get(entry.policy_hash) or await policy_of(self._ports.store, entry)
+        if not (parts := parts_of(entry, policy)):
+            return None
+        payload, notes = await as_it_was_withheld(self._ports.store, parts, call.command, call.notes)
+        return _request_hash(call.scope, entry.verb, payload, notes)
+
+    async def _entry_at(self, used: UsedKey) -> Entry | None:
+        here = [one for one in self.entries if one.seq == used.seq and used.session_id == self._session_id]
+        found = here or await self._ports.positions.chains.entries(used.session_id, used.seq - 1, 1)
+        return read(found[0].record) if found else None
 
     async def _answer_again(self, used: UsedKey) -> Outcome:
         """The answer a remembered request got: a function of its entry and the state after it."""
@@ -233,15 +309,19 @@ class Turn:
         if before is None and not isinstance(command, DeclareSession):
             raise session_not_found(self._session_id)
         self._check_head(call)
+        if (still := call.attachments.still) is not None and before is not None and not still(before):
+            raise BeliefdError(Code.CONFLICT, "it has been dealt with meanwhile")
         if before is not None and self._due is not None:
             before = self._receive_ledger(before, self._due)
-        outcome = self._decided(before, command, call.principal, findings, call.notes)
+        outcome = self._decided(before, command, call.principal, findings, call.notes, call.withheld)
         if call.attachments.token is not None and not isinstance(outcome.event, Refused):
             # INVARIANT: there is no token without its event, and no event without its token.
             row = call.attachments.token
             self._projected.setdefault(TOKENS, {})[row.key] = row
         if call.key is not None:
-            used = UsedKey(call.principal.id, call.key, call.request_hash, self._session_id, outcome.head.seq)
+            used = UsedKey(
+                call.principal.id, call.key, call.recorded_hash, self._session_id, outcome.head.seq
+            )
             self._used[call.principal.id, call.key] = (used, outcome)
         return outcome
 
@@ -257,6 +337,7 @@ class Turn:
         principal: Principal,
         findings: Findings | None = None,
         notes: str | None = None,
+        told: Withheld | None = None,
     ) -> Outcome:
         environment, in_force = self._ports.environment, self._ports.in_force
         self._now = environment.now()
@@ -267,14 +348,19 @@ class Turn:
             policy=in_force.policy,
             policy_hash=in_force.hash,
             findings=with_in_force(findings, in_force),
-            notes=notes,
+            notes=notes if told is None else told.notes,
         )
         self.policies[facts.policy_hash] = facts.policy
+        said, command = command, command if told is None else told.command
         event = decide(before, command, facts)
+        if told is not None and told.parts and not isinstance(event, Refused):
+            # INVARIANT: the door reads what was said, wherever that stands.
+            stopped = speculation_in(said, notes)
+            event = event if stopped is None else said_in_withheld(stopped)
         if isinstance(event, Refused) and event.code is Code.RATE_LIMITED:
             self._ports.counts.limited[event.details["reason"]] += 1
-        if before is None and isinstance(event, Refused):
-            # A session that was not opened has no ledger to record it in.
+        if isinstance(event, Refused) and (before is None or event.code is Code.SESSION_SEALED):
+            # A session that was not opened has no ledger to record it in, and a sealed one takes no more.
             raise BeliefdError(event.code, event.message, event.details)
         if before is None:
             assert isinstance(command, DeclareSession)  # noqa: S101 - checked above
@@ -313,7 +399,15 @@ class Turn:
 
     def write(self) -> Awaitable[None]:
         """INVARIANT: what is appended was decided here, on the head that the append expects."""
-        return self._ports.store.append(self._batch())
+        work = self._ports.store.append(self._batch())
+        parents = [call.trace for call, _ in self._outcomes if call.trace is not None]
+        if not parents:
+            return work
+        said: tracing.Attributes = {
+            "beliefd.session.id": self._session_id,
+            "beliefd.events": len(self.entries),
+        }
+        return tracing.awaited(work, parents, "commit", said)
 
     def _batch(self) -> Append:
         return Append(
@@ -332,7 +426,7 @@ class Turn:
             rests_on=self._rests_on,
             space=self._space,
             declared_by=self._declared_by,
-            ends=self.session is not None and self.session.beliefs.terminated,
+            ends=self.session is not None and _has_ended(self.session),
         )
 
     def _growth(self) -> tuple[int, int | None]:
@@ -356,10 +450,17 @@ class Turn:
         for call, outcome in self._outcomes:
             if call.done.done():
                 continue
-            if isinstance(outcome, BeliefdError):
-                call.done.set_exception(outcome)
-            else:
+            if not isinstance(outcome, BeliefdError):
                 call.done.set_result(outcome)
+            elif outcome.code is Code.SESSION_SEALED:
+                who = (call.session_id, verb_of(call.command), call.principal.id)
+                ports.sealed.refuse(who, call.done, outcome)
+            else:
+                call.done.set_exception(outcome)
+
+
+def _has_ended(session: Session) -> bool:
+    return session.beliefs.terminated or session.transfers.seal is not None
 
 
 def _as_answer(error: Exception) -> BeliefdError:

@@ -1,5 +1,6 @@
 """A store in a dict: for tests and throw-away sessions. Nothing survives the process."""
 
+import time
 from collections.abc import AsyncIterator, Callable, Collection, Iterable, Sequence
 from typing import Any
 
@@ -9,8 +10,10 @@ from beliefd.kernel.labels import Bringer
 from beliefd.kernel.values import DEFAULT_SPACE, Head
 from beliefd.knowledge.graph import LinkRow, NodeRow
 from beliefd.ledger.envelope import Sealed, head_of
+from beliefd.stores.archives import Archived, SessionArchived
 from beliefd.stores.base import (
     CHUNK_BYTES,
+    ERASED,
     GRAPH,
     INBOX,
     TOKENS,
@@ -35,25 +38,25 @@ from beliefd.stores.base import (
 )
 from beliefd.stores.citations import Uncited
 from beliefd.stores.listeners import Listeners
+from beliefd.stores.memory.archives import MemoryArchives
 from beliefd.stores.memory.content import MemoryContent
 from beliefd.stores.memory.graph import MemoryGraph
 from beliefd.stores.memory.inbox import MemoryInbox
 from beliefd.stores.memory.tokens import MemoryTokens
 
 
-class MemoryStore:
+class MemoryStore(MemoryArchives):
     """Every method runs without awaiting, so the event loop itself is the lock."""
 
     keeps_order = True
 
     def __init__(self) -> None:
-        self._entries: dict[str, list[Sealed]] = {}
+        super().__init__()
         self._places: dict[tuple[str, str], int] = {}
         self._created: dict[str, str] = {}
         self._space_of: dict[str, str] = {}
         self._open: dict[str, str] = {}
         self._spaces: dict[str, SpaceRow] = {}
-        self._saved_states: dict[str, list[SavedState]] = {}
         self._used_keys: dict[tuple[str, str], UsedKey] = {}
         self._policies: dict[str, bytes] = {}
         self._content = MemoryContent()
@@ -66,15 +69,18 @@ class MemoryStore:
             INBOX: self._inbox,
             GRAPH: self._graph,
             TOKENS: self._tokens,
+            ERASED: self._content.erased,
         }
         self._adopted: list[Adoption] = []
+        self._leases: dict[str, tuple[str, float]] = {}
+        self._shared: dict[str, bytes] = {}
         self._listeners = Listeners()
         self._closed = False
 
     async def append(self, batch: Append) -> None:
         if self._closed:
             raise StorageUnavailable("the store is closed")
-        if await self.head(batch.session_id) != batch.expected:
+        if batch.session_id in self._archived or await self.head(batch.session_id) != batch.expected:
             raise HeadMoved(batch.session_id)
         if any((used.principal, used.key) in self._used_keys for used in batch.used_keys):
             raise HeadMoved(batch.session_id)
@@ -101,6 +107,8 @@ class MemoryStore:
         self._listeners.tell(batch.session_id)
 
     async def head(self, session_id: str) -> Head | None:
+        if (stub := self._archived.get(session_id)) is not None:
+            raise SessionArchived(stub)
         entries = self._entries.get(session_id)
         return head_of(entries[-1]) if entries else None
 
@@ -138,8 +146,14 @@ class MemoryStore:
 
     async def sessions(self, after: str | None, limit: int, within: Within = None) -> list[SessionRow]:
         seen = self._seen(within)
-        ids = sorted(sid for sid in self._entries if (after is None or sid > after) and seen(sid))[:limit]
+        here = self._entries.keys() - self._archived.keys()
+        ids = sorted(sid for sid in here if (after is None or sid > after) and seen(sid))[:limit]
         return [SessionRow(sid, self._created[sid], head_of(self._entries[sid][-1])) for sid in ids]
+
+    async def archives(self, after: str | None, limit: int, within: Within = None) -> list[Archived]:
+        seen = self._seen(within)
+        known = (self._archived[sid] for sid in sorted(self._archived) if sid > (after or "") and seen(sid))
+        return [stub for stub, _ in zip(known, range(limit), strict=False)]
 
     def _seen(self, within: Within) -> Callable[[str], bool]:
         """Is a session in one of these spaces?"""
@@ -201,6 +215,26 @@ class MemoryStore:
     async def inbox_forgotten(self, approval_id: str) -> None:
         self._told.discard(approval_id)
 
+    async def lease(self, name: str, holder: str, seconds: float) -> bool:
+        now = time.monotonic()
+        other, until = self._leases.get(name, (holder, now))
+        if other != holder and until >= now:
+            return False
+        self._leases[name] = (holder, now + seconds)
+        return True
+
+    async def end_lease(self, name: str, holder: str) -> None:
+        if self._leases.get(name, ("", 0.0))[0] == holder:
+            del self._leases[name]
+
+    async def share(self, name: str, secret: bytes, *, anew: bool = False) -> bytes:
+        if anew or name not in self._shared:
+            self._shared[name] = secret
+        return self._shared[name]
+
+    async def shared(self, name: str) -> bytes | None:
+        return self._shared.get(name)
+
     async def node_ids(
         self, kind: str, statuses: Sequence[str], after: str | None, limit: int, within: Within = None
     ) -> list[str]:
@@ -253,6 +287,12 @@ class MemoryStore:
     async def kept_content(self, hashes: Collection[str], within: Within = None) -> set[str]:
         return {name for name in hashes if self._content.content(name, within) is not None}
 
+    async def erased(self, hashes: Collection[str]) -> set[str]:
+        return self._content.erased.among(hashes)
+
+    async def sweep(self) -> bool:
+        return True
+
     async def about_content(self, sha256: str, within: Within = None) -> KeptContent | None:
         return self._content.about(sha256, within)
 
@@ -260,11 +300,13 @@ class MemoryStore:
         return self._content.before(before, after or "")[:limit]
 
     async def remove_content(self, hashes: Sequence[str], before: str, uncited: Uncited) -> list[KeptContent]:
-        heads = [(name, entries[-1].seq) for name, entries in self._entries.items()]
+        here = self._entries.keys() - self._archived.keys()
+        heads = [(name, self._entries[name][-1].seq) for name in sorted(here)]
         for session_id, known, seq in uncited.unread(heads):
             uncited.take(entry.record for entry in self._entries[session_id][known:seq])
             uncited.read_upto[session_id] = seq
-        return self._content.remove(uncited.left & set(hashes), before)
+        kept = await self.cited_in_archives(hashes)
+        return self._content.remove((uncited.left & set(hashes)) - kept, before)
 
     async def add_calibration(self, row: CalibrationRow) -> bool:
         versions = self._calibrations.setdefault(row.name, {})

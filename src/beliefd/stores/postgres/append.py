@@ -9,6 +9,7 @@ from typing import Final
 
 from beliefd.ledger.envelope import head_of
 from beliefd.stores.base import Append
+from beliefd.stores.postgres.database import DURABLY
 from beliefd.stores.postgres.projections import put_rows, row_parameters
 
 _WRITE: Final = """
@@ -29,7 +30,7 @@ _WRITE: Final = """
     ON CONFLICT (session_id, seq) DO UPDATE SET state = excluded.state
 )
 """
-_COUNT: Final = "\nSELECT count(*) FROM moved\n"
+_COUNT: Final = f"\nSELECT count(*), {DURABLY} FROM moved\n"
 
 # INVARIANT: events are written only by the statement that moved their session's head from the expected place.
 _BEGIN: Final = f"""
@@ -42,7 +43,7 @@ WITH moved AS (
 _CONTINUE: Final = f"""
 WITH moved AS (
     UPDATE sessions SET head_seq = $2, head_event_id = $3, head_hash = $4, ended = greatest(ended, $20::int)
-    WHERE session_id = $1 AND head_seq = $18 AND head_hash = $19{{rest}}
+    WHERE session_id = $1 AND head_seq = $18 AND head_hash = $19 AND archived = 0{{rest}}
     RETURNING session_id
 ){_WRITE}"""  # noqa: S608 - made of constants
 

@@ -1,4 +1,4 @@
-"""The change feed between processes: LISTEN and NOTIFY on one connection of its own.
+"""The change feed between processes: LISTEN and NOTIFY on one connection of its own, past any pooler.
 
 NOTIFY takes a lock that all committing notifiers share, so appends never send it themselves: they leave their
 session id here after their commit, and one task sends what has gathered over a few milliseconds.
@@ -24,8 +24,12 @@ ANYTHING: Final = ""
 class Feed:
     """Tells `listeners` what other processes appended, and other processes what this one appended."""
 
-    def __init__(self, connect: Callable[[], Awaitable[Any]], listeners: Listeners) -> None:
+    def __init__(
+        self, connect: Callable[[], Awaitable[Any]], listeners: Listeners, *, listens: bool = True
+    ) -> None:
         self._connect = connect
+        self._listens = listens
+        """A pooler takes LISTEN from one client and hands what is heard to another: through it, only tell."""
         self._listeners = listeners
         self._grown: set[str] = set()
         self._wake = asyncio.Event()
@@ -66,7 +70,8 @@ class Feed:
     async def _serve(self, connection: Any) -> None:
         try:
             connection.add_termination_listener(lambda _: self._wake.set())
-            await connection.add_listener(CHANNEL, self._ears(connection.get_server_pid()))
+            if self._listens:
+                await connection.add_listener(CHANNEL, self._ears(connection.get_server_pid()))
             # Whatever was said before we listened went unheard.
             self._listeners.tell(ANYTHING)
             while not connection.is_closed():

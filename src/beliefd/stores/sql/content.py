@@ -7,7 +7,7 @@ from typing import Final
 
 from beliefd.kernel.labels import Bringer
 from beliefd.kernel.values import DEFAULT_SPACE, Role
-from beliefd.stores.base import UNLIMITED, KeptContent, Quota, QuotaExceeded, Within
+from beliefd.stores.base import UNLIMITED, ContentErased, KeptContent, Quota, QuotaExceeded, Within
 from beliefd.stores.citations import Uncited
 from beliefd.stores.sql.database import Database, Steps, as_bytes
 from beliefd.stores.sql.kept import AskedTogether
@@ -71,6 +71,10 @@ class Content(Database):
         statement = f"SELECT sha256 FROM content WHERE sha256 {self.AMONG}{where}"  # noqa: S608
         return {name for (name,) in await self._all(statement, self._list(hashes), *spaces)}
 
+    async def erased(self, hashes: Collection[str]) -> set[str]:
+        statement = f"SELECT DISTINCT sha256 FROM erased WHERE sha256 {self.AMONG}"  # noqa: S608
+        return {name for (name,) in await self._all(statement, self._list(hashes))}
+
     async def about_content(self, sha256: str, within: Within = None) -> KeptContent | None:
         where, spaces = self._kept_in(within, 2, "content_about")
         statement = f"SELECT sha256, size, touched_at FROM content_about WHERE sha256 = $1{where}"  # noqa: S608
@@ -114,6 +118,7 @@ class Content(Database):
         wanted = self._list([name for name in hashes if name in uncited.left])
         rows = yield (
             f"DELETE FROM content_about WHERE sha256 {among} AND touched_at < $2"  # noqa: S608
+            " AND NOT EXISTS (SELECT 1 FROM archived_content AS a WHERE a.sha256 = content_about.sha256)"
             " RETURNING sha256, size, touched_at",
             wanted,
             before,
@@ -134,6 +139,9 @@ def _putting(sha256: str, content: bytes, bringer: Bringer, quota: Quota, space:
     """The first step holds whoever else puts or removes the same content until this is done."""
     size = len(content)
     yield _TOUCH, sha256, size, bringer.at
+    gone = yield "SELECT 1 FROM erased WHERE sha256 = $1 LIMIT 1", sha256
+    if gone:
+        raise ContentErased(sha256)
     known = yield "SELECT 1 FROM content_brought WHERE sha256 = $1 AND id = $2 LIMIT 1", sha256, bringer.id
     if not known:
         yield (
@@ -151,7 +159,7 @@ def _putting(sha256: str, content: bytes, bringer: Bringer, quota: Quota, space:
 
 
 def _reading_on(uncited: Uncited) -> Steps[None]:
-    heads = yield ("SELECT session_id, head_seq FROM sessions",)
+    heads = yield ("SELECT session_id, head_seq FROM sessions WHERE archived = 0",)
     for session_id, known, seq in uncited.unread((row[0], row[1]) for row in heads):
         after = known
         while after < seq:

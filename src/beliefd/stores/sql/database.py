@@ -16,6 +16,8 @@ class Database(ABC):
 
     AMONG: ClassVar[str]
     """Says of a column that its text is in the list which is the first parameter."""
+    CLOCK: ClassVar[str]
+    """The database's own time in seconds."""
     HOLD_APPENDS: ClassVar[tuple[str, ...]]
     """A step that lets no append pass from here to the end of the transaction; none if all of them wait."""
 

@@ -7,6 +7,7 @@ from typing import ClassVar
 from beliefd.kernel.canonical import MAX_SAFE_INTEGER
 from beliefd.kernel.values import Head
 from beliefd.ledger.envelope import LedgerBroken, Sealed
+from beliefd.stores.archives import Archived, SessionArchived
 from beliefd.stores.base import CHUNK_BYTES, SavedState, SessionRow, UsedKey, Within
 from beliefd.stores.sql.database import Database
 
@@ -19,13 +20,19 @@ class Ledgers(Database):
 
     async def head(self, session_id: str) -> Head | None:
         row = await self._one(
-            "SELECT head_seq, head_event_id, head_hash FROM sessions WHERE session_id = $1", session_id
+            "SELECT head_seq, head_event_id, head_hash, archived FROM sessions WHERE session_id = $1",
+            session_id,
         )
         if row is None:
             return None
+        if row[3] and (stub := await self.archived(session_id)) is not None:
+            raise SessionArchived(stub)
         if type(row[0]) is not int:  # SQLite keeps a text in a column of numbers if somebody put one
             raise LedgerBroken(0, None, "its head cannot be read")
         return Head(seq=row[0], event_id=row[1], hash=row[2])
+
+    @abstractmethod
+    async def archived(self, session_id: str) -> Archived | None: ...
 
     @abstractmethod
     async def entries(
@@ -54,7 +61,7 @@ class Ledgers(Database):
         seen, spaces = self._within(within, 3, "sessions")
         rows = await self._all(
             "SELECT session_id, created_at, head_seq, head_event_id, head_hash FROM sessions"  # noqa: S608
-            f" WHERE session_id > $1{seen} ORDER BY session_id LIMIT $2",
+            f" WHERE session_id > $1 AND archived = 0{seen} ORDER BY session_id LIMIT $2",
             after or "",
             limit,
             *spaces,

@@ -21,6 +21,10 @@ class Dialect(Struct, frozen=True):
     keep_adoptions: str
     length_of_bytes: str
     now: str
+    keep_log: str
+    buckets: str
+    remove_erased: str
+    keep_archives: str
 
 
 _SCRIPTS: Final = (
@@ -238,6 +242,82 @@ _SCRIPTS: Final = (
     """
     -- What a webhook was told of, as long as it waits: of what ended before, nothing more is told.
     DELETE FROM inbox_told WHERE approval_id NOT IN (SELECT approval_id FROM inbox WHERE status = 'pending');
+    """,
+    """
+    -- What processes on one store do one at a time, and what they use together.
+    CREATE TABLE leases (
+        name   {id} PRIMARY KEY,
+        holder TEXT NOT NULL,
+        until  DOUBLE PRECISION NOT NULL
+    ){without_rowid};
+    CREATE TABLE shared (name {id} PRIMARY KEY, secret {blob} NOT NULL){without_rowid};
+    """,
+    """
+    -- The log: which leaves entries are, by runs of them, and the tiles of the tree over their hashes.
+    CREATE TABLE log_runs (
+        first_leaf {number} PRIMARY KEY,
+        session_id {id} NOT NULL,
+        first_seq  {number} NOT NULL,
+        length     {number} NOT NULL
+    );
+    CREATE UNIQUE INDEX log_runs_by_session ON log_runs (session_id, first_seq);
+    CREATE TABLE log_tiles (
+        place  {id} PRIMARY KEY,
+        hashes {blob} NOT NULL
+    );
+    CREATE TABLE log_checkpoints (
+        number  {counted},
+        text    {id} NOT NULL UNIQUE,
+        size    {number} NOT NULL,
+        note    TEXT NOT NULL,
+        made_at TEXT NOT NULL
+    );
+    CREATE INDEX log_checkpoints_by_size ON log_checkpoints (size);
+    {keep_log}
+    """,
+    """
+    -- How fast callers go, where several machines share a database.
+    {buckets}
+    """,
+    """
+    -- What sessions had erased. Whoever writes such a row removes the content, in the same transaction.
+    CREATE TABLE erased (
+        session_id {id} NOT NULL,
+        sha256     {id} NOT NULL,
+        event_id   TEXT NOT NULL,
+        PRIMARY KEY (session_id, sha256)
+    ){without_rowid};
+    CREATE INDEX erased_by_hash ON erased (sha256);
+    {remove_erased}
+    """,
+    """
+    -- Sessions whose ledgers are kept elsewhere: where, the hash of each event, and what content they cite.
+    ALTER TABLE sessions ADD COLUMN archived INTEGER NOT NULL DEFAULT 0;
+    CREATE INDEX sessions_here ON sessions (session_id) WHERE archived = 0;
+    CREATE TABLE archived_hashes (
+        session_id {id} NOT NULL,
+        first_seq  {number} NOT NULL,
+        hashes     {blob} NOT NULL,
+        PRIMARY KEY (session_id, first_seq)
+    );
+    CREATE TABLE archived_content (
+        session_id {id} NOT NULL,
+        sha256     {id} NOT NULL,
+        PRIMARY KEY (session_id, sha256)
+    ){without_rowid};
+    CREATE INDEX archived_content_by_hash ON archived_content (sha256);
+    CREATE TABLE archives (
+        session_id    {id} PRIMARY KEY REFERENCES sessions (session_id),
+        head_seq      {number} NOT NULL,
+        head_event_id TEXT NOT NULL,
+        head_hash     TEXT NOT NULL,
+        place         TEXT NOT NULL,
+        file_sha256   TEXT NOT NULL,
+        archived_at   TEXT NOT NULL,
+        archived_by   TEXT NOT NULL,
+        noted         {number} NOT NULL
+    );
+    {keep_archives}
     """,
 )
 

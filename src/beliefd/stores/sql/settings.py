@@ -1,4 +1,4 @@
-"""What a database keeps beside the ledgers: policies, calibration sets, tokens, spaces."""
+"""What a database keeps beside the ledgers: policies, calibration sets, tokens, spaces, what is shared."""
 
 from msgspec.structs import astuple
 
@@ -72,3 +72,26 @@ class Settings(Database):
     async def spaces(self) -> list[SpaceRow]:
         rows = await self._all("SELECT name, created_at, created_by FROM spaces ORDER BY name")
         return [SpaceRow(*row) for row in rows]
+
+    async def lease(self, name: str, holder: str, seconds: float) -> bool:
+        statement = (
+            f"INSERT INTO leases (name, holder, until) VALUES ($1, $2, {self.CLOCK} + $3)"  # noqa: S608
+            " ON CONFLICT (name) DO UPDATE SET holder = excluded.holder, until = excluded.until"
+            f" WHERE leases.holder = excluded.holder OR leases.until < {self.CLOCK} RETURNING name"
+        )
+        return await self._write(statement, name, holder, seconds) is not None
+
+    async def end_lease(self, name: str, holder: str) -> None:
+        await self._write("DELETE FROM leases WHERE name = $1 AND holder = $2", name, holder)
+
+    async def share(self, name: str, secret: bytes, *, anew: bool = False) -> bytes:
+        kept = "excluded" if anew else "shared"
+        statement = (
+            "INSERT INTO shared (name, secret) VALUES ($1, $2)"  # noqa: S608 - made of constants
+            f" ON CONFLICT (name) DO UPDATE SET secret = {kept}.secret RETURNING secret"
+        )
+        return as_bytes(await self._write(statement, name, secret))
+
+    async def shared(self, name: str) -> bytes | None:
+        row = await self._one("SELECT secret FROM shared WHERE name = $1", name)
+        return None if row is None else as_bytes(row[0])

@@ -8,7 +8,7 @@ from msgspec.structs import astuple
 
 from beliefd.knowledge.graph import LinkRow, NodeRow
 from beliefd.knowledge.schema import RELATIONS
-from beliefd.stores.base import GRAPH, INBOX, TOKENS, InboxRow, Token
+from beliefd.stores.base import ERASED, GRAPH, INBOX, TOKENS, ErasedRow, InboxRow, Token
 
 R = TypeVar("R")
 
@@ -98,6 +98,16 @@ LINKS: Final = Table(
     row=lambda cells: LinkRow(*cells[:6]),
 )
 
+# A trigger removes the content of every row that comes in.
+ERASURES: Final = Table(
+    name="erased",
+    kind=ErasedRow,
+    columns=ErasedRow.__struct_fields__,
+    key=("session_id", "sha256"),
+    cells=astuple,
+    row=lambda cells: ErasedRow(*cells),
+)
+
 # Not of a session: nobody asks for its rows by one, and nobody replaces them.
 CREDENTIALS: Final = Table(
     name="tokens",
@@ -112,5 +122,6 @@ TABLES: Final[dict[str, tuple[Table[Any], ...]]] = {
     INBOX: (APPROVALS,),
     GRAPH: (NODES, LINKS),
     TOKENS: (CREDENTIALS,),
+    ERASED: (ERASURES,),
 }
 """By projection. A table comes after those that it refers to."""

@@ -3,13 +3,13 @@
 import sqlite3
 import threading
 from collections.abc import Callable
-from typing import Final
+from typing import Any, Final
 
 from beliefd.ledger.envelope import LedgerBroken, Sealed
 from beliefd.stores.base import CHUNK_BYTES, bounded
-from beliefd.stores.sqlite.database import named
+from beliefd.stores.sqlite.database import named, rows_in
 
-MAPPED_BYTES: Final = 1 << 30
+MAPPED_BYTES: Final = 64 << 20
 # A record is hashed and read as the bytes that it is: decoding it would be for nothing.
 ROWS: Final = (
     "SELECT seq, event_id, CAST(record AS blob), hash FROM audit_events"
@@ -64,6 +64,10 @@ class BulkReader:
                 return
             take(records)
             after += len(records)
+
+    def rows(self, statement: str, values: tuple[object, ...]) -> list[Any]:
+        with self._reading:
+            return rows_in(self._connection, statement, values)
 
     def close(self) -> None:
         with self._reading:

@@ -28,11 +28,12 @@ class SqliteDatabase(Database):
     """Answers what all parts of the store ask."""
 
     AMONG = "IN (SELECT value FROM json_each($1))"
+    CLOCK = "(julianday('now') - 2440587.5) * 86400.0"
     HOLD_APPENDS = ()  # BEGIN IMMEDIATE holds all that write
 
-    def __init__(self, path: Path) -> None:
-        self._path = path
-        self._reader = connect(path)
+    def __init__(self, path: Path, only: str | None = None) -> None:
+        self._path, self._only = path, only
+        self._reader = connect(path, only)
         self._reading = threading.Lock()
         self._beside: sqlite3.Connection | None = None
         self._writing = threading.Lock()
@@ -41,7 +42,7 @@ class SqliteDatabase(Database):
     async def _all(self, statement: str, *values: object) -> list[tuple[Any, ...]]:
         try:
             with self._reading:
-                return _rows(self._reader, statement, values)
+                return rows_in(self._reader, statement, values)
         except UnicodeEncodeError:
             return []  # lone surrogates are not text: they name nothing that is here
         except sqlite3.Error as error:
@@ -71,7 +72,7 @@ class SqliteDatabase(Database):
             self._files.check()
             try:
                 if self._beside is None:
-                    self._beside = connect(self._path)
+                    self._beside = connect(self._path, self._only)
                 outcome = work(self._beside)
                 if self._beside.in_transaction:  # whoever found nothing to write has not committed
                     self._beside.execute("ROLLBACK")
@@ -93,7 +94,7 @@ class SqliteDatabase(Database):
             self._end_beside()
 
 
-def _rows(
+def rows_in(
     connection: sqlite3.Connection, statement: str, values: tuple[object, ...]
 ) -> list[tuple[Any, ...]]:
     """What is damaged so that it is no text any more comes as another text: it names nothing and equals no
@@ -129,8 +130,9 @@ def named(values: tuple[object, ...]) -> dict[str, object]:
     return {str(number): value for number, value in enumerate(values, 1)}
 
 
-def connect(path: Path) -> sqlite3.Connection:
-    only = read_only(path)
+def connect(path: Path, only: str | None = None) -> sqlite3.Connection:
+    """`only` says how to read a file that is not to be written to, whether we may or not."""
+    only = only or read_only(path)
     place = str(path) if only is None else f"{path.absolute().as_uri()}?{only}"
     connection = sqlite3.connect(
         place, uri=only is not None, isolation_level=None, check_same_thread=False, timeout=BUSY_MS / 1000
@@ -139,6 +141,8 @@ def connect(path: Path) -> sqlite3.Connection:
         _keep_a_log(connection)
         connection.execute("PRAGMA synchronous = FULL")
         connection.execute(f"PRAGMA journal_size_limit = {LOG_BYTES}")
+        # What is erased is overwritten. It costs where rows are removed, and ledgers remove none.
+        connection.execute("PRAGMA secure_delete = ON")
     connection.execute("PRAGMA foreign_keys = ON")
     return connection
 

@@ -28,6 +28,11 @@ def read_only(path: Path) -> str | None:
     """
     if not path.exists() or (os.access(path, os.W_OK) and os.access(path.parent, os.W_OK)):
         return None
+    return unchanged(path)
+
+
+def unchanged(path: Path) -> str:
+    """How SQLite is told to open a file without writing to it or to its log, also where we may."""
     return "mode=ro" if beside(path, "-wal").exists() else "mode=ro&immutable=1"
 
 
@@ -40,7 +45,7 @@ class OpenedFiles:
 
     def __init__(self, path: Path) -> None:
         names = (path, *(beside(path, suffix) for suffix in ("-wal", "-shm")))
-        self._opened = {name: _identity(name) for name in names}
+        self._opened = {str(name): _identity(str(name)) for name in names}
 
     def check(self) -> None:
         """INVARIANT: nothing is acknowledged that the next start would not find."""
@@ -52,7 +57,7 @@ class OpenedFiles:
                 )
 
 
-def _identity(path: Path) -> tuple[int, int] | None:
+def _identity(path: str) -> tuple[int, int] | None:
     try:
         status = os.stat(path)
     except OSError:

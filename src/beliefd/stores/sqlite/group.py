@@ -24,7 +24,7 @@ COLUMNS: Final = 8
 # INVARIANT: a head moves only from where the append expects it, whoever else writes to the file.
 _CHECK: Final = """
     SELECT RAISE(ABORT, 'head moved') WHERE NEW.expected
-        IS NOT (SELECT head_hash FROM sessions WHERE session_id = NEW.session_id);
+        IS NOT (SELECT iif(archived, '', head_hash) FROM sessions WHERE session_id = NEW.session_id);
 """
 _ADD: Final = """
     INSERT INTO audit_events (session_id, seq, event_id, record, hash)
@@ -167,7 +167,8 @@ class GroupCommit:
 
     def _head(self, session_id: str) -> Head | None:
         row = self._connection.execute(
-            "SELECT head_seq, head_event_id, head_hash FROM sessions WHERE session_id = ?", (session_id,)
+            "SELECT head_seq, head_event_id, iif(archived, '', head_hash) FROM sessions WHERE session_id = ?",
+            (session_id,),
         ).fetchone()
         return None if row is None else Head(seq=row[0], event_id=row[1], hash=row[2])
 
@@ -190,6 +191,8 @@ class GroupCommit:
 def _statement(size: int) -> str:
     """Rows are filled up to a power of two, so that always the same few statements stay prepared."""
     row = f"({', '.join(['?'] * COLUMNS)})"
+    if size == 1:  # a long record would be copied four times more by the form below
+        return f"INSERT INTO appends VALUES {row}"  # noqa: S608
     return f"INSERT INTO appends SELECT * FROM (VALUES {', '.join([row] * size)}) WHERE column1 IS NOT NULL"  # noqa: S608
 
 

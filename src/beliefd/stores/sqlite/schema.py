@@ -7,6 +7,73 @@ from beliefd.knowledge.schema import PLAYS
 from beliefd.stores.base import StorageUnavailable
 from beliefd.stores.sql.migrations import Dialect, migrations, refuse_future
 
+# How many events of a session are there, and one whose hash is not the one that was kept of it.
+_COUNT: Final = "(SELECT count(*) FROM audit_events WHERE session_id = {row}.session_id)"
+_ANOTHER: Final = """(
+    SELECT 1 FROM audit_events AS e LEFT JOIN archived_hashes AS h
+        ON h.session_id = e.session_id AND h.first_seq = (e.seq - 1) / 32 * 32 + 1
+    WHERE e.session_id = {row}.session_id
+        AND lower(hex(substr(h.hashes, (e.seq - h.first_seq) * 32 + 1, 32))) IS NOT e.hash
+)"""
+_SEALED: Final = """(
+    SELECT 1 FROM audit_events WHERE session_id = NEW.session_id AND seq = NEW.head_seq
+        AND hash = NEW.head_hash AND json_extract(record, '$.delta.kind') = 'session_sealed'
+)"""
+# INVARIANT: events are removed only of a session that has a stub. A stub comes only to a session that is
+# there with this head and all its hashes, and ends with its seal; or, in a copy, with a session that came
+# without its events. It goes only when all events are back, each with the hash that was kept of it.
+KEEP_ARCHIVES: Final = f"""
+    DROP TRIGGER audit_events_keep_delete;
+    CREATE TRIGGER audit_events_keep_delete BEFORE DELETE ON audit_events
+    WHEN NOT EXISTS (SELECT 1 FROM archives WHERE session_id = OLD.session_id)
+    BEGIN SELECT RAISE(ABORT, 'audit_events is append-only'); END;
+
+    CREATE TRIGGER sessions_keep_archived BEFORE UPDATE OF head_seq, head_hash, archived ON sessions
+    WHEN (OLD.archived = 1 AND (NEW.head_seq <> OLD.head_seq OR NEW.head_hash <> OLD.head_hash))
+        OR (NEW.archived <> OLD.archived
+            AND NEW.archived <> EXISTS (SELECT 1 FROM archives WHERE session_id = NEW.session_id))
+    BEGIN SELECT RAISE(ABORT, 'an archived session stays as it is'); END;
+
+    CREATE TRIGGER archives_need_all BEFORE INSERT ON archives
+    WHEN EXISTS (SELECT 1 FROM archives WHERE session_id = NEW.session_id)
+        OR NOT EXISTS (
+            SELECT 1 FROM sessions WHERE session_id = NEW.session_id
+                AND head_seq = NEW.head_seq AND head_hash = NEW.head_hash
+        )
+        OR 32 * NEW.head_seq IS NOT (
+            SELECT sum(length(hashes)) FROM archived_hashes WHERE session_id = NEW.session_id
+        )
+        OR NEW.head_hash IS NOT (
+            SELECT lower(hex(substr(hashes, -32))) FROM archived_hashes WHERE session_id = NEW.session_id
+            ORDER BY first_seq DESC LIMIT 1
+        )
+        OR EXISTS {_ANOTHER.format(row="NEW")}
+        OR (
+            (SELECT archived FROM sessions WHERE session_id = NEW.session_id) = 0
+            AND NOT ({_COUNT.format(row="NEW")} = NEW.head_seq AND EXISTS {_SEALED})
+        )
+    BEGIN SELECT RAISE(ABORT, 'the session is not sealed, or not all of it is kept'); END;
+    CREATE TRIGGER archives_mark AFTER INSERT ON archives
+    BEGIN UPDATE sessions SET archived = 1 WHERE session_id = NEW.session_id; END;
+
+    CREATE TRIGGER archives_keep_update BEFORE UPDATE ON archives
+    BEGIN SELECT RAISE(ABORT, 'archives is append-only'); END;
+    CREATE TRIGGER archives_keep_delete BEFORE DELETE ON archives
+    WHEN {_COUNT.format(row="OLD")} <> OLD.head_seq OR EXISTS {_ANOTHER.format(row="OLD")}
+    BEGIN SELECT RAISE(ABORT, 'not all events of the archived session are back'); END;
+    CREATE TRIGGER archives_unmark AFTER DELETE ON archives
+    BEGIN UPDATE sessions SET archived = 0 WHERE session_id = OLD.session_id; END;
+
+    CREATE TRIGGER archived_hashes_keep_update BEFORE UPDATE ON archived_hashes
+    WHEN EXISTS (SELECT 1 FROM archives WHERE session_id = OLD.session_id)
+    BEGIN SELECT RAISE(ABORT, 'archived_hashes is append-only'); END;
+    CREATE TRIGGER archived_hashes_keep_delete BEFORE DELETE ON archived_hashes
+    WHEN EXISTS (SELECT 1 FROM archives WHERE session_id = OLD.session_id)
+    BEGIN SELECT RAISE(ABORT, 'archived_hashes is append-only'); END;
+    CREATE TRIGGER archived_hashes_keep_insert BEFORE INSERT ON archived_hashes
+    WHEN EXISTS (SELECT 1 FROM archives WHERE session_id = NEW.session_id)
+    BEGIN SELECT RAISE(ABORT, 'archived_hashes is append-only'); END;
+"""  # noqa: S608 - made of constants
 MIGRATIONS: Final = migrations(
     Dialect(
         id="TEXT",
@@ -46,6 +113,28 @@ MIGRATIONS: Final = migrations(
         """,
         length_of_bytes="length(CAST(bytes AS BLOB))",
         now="strftime('%Y-%m-%dT%H:%M:%f000Z', 'now')",
+        buckets="",
+        keep_log="""
+            CREATE TRIGGER log_runs_keep_update BEFORE UPDATE ON log_runs
+            BEGIN SELECT RAISE(ABORT, 'log_runs is append-only'); END;
+            CREATE TRIGGER log_runs_keep_delete BEFORE DELETE ON log_runs
+            BEGIN SELECT RAISE(ABORT, 'log_runs is append-only'); END;
+        """,
+        remove_erased="""
+            CREATE TRIGGER erased_remove AFTER INSERT ON erased
+            BEGIN
+                UPDATE content_use
+                SET items = items - 1, bytes = bytes - (
+                    SELECT size FROM content_about WHERE sha256 = NEW.sha256
+                )
+                WHERE id IN (SELECT id FROM content_brought WHERE sha256 = NEW.sha256)
+                AND EXISTS (SELECT 1 FROM content_about WHERE sha256 = NEW.sha256);
+                DELETE FROM content_brought WHERE sha256 = NEW.sha256;
+                DELETE FROM content_about WHERE sha256 = NEW.sha256;
+                DELETE FROM content WHERE sha256 = NEW.sha256;
+            END;
+        """,
+        keep_archives=KEEP_ARCHIVES,
     )
 )
 

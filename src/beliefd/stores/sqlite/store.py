@@ -18,15 +18,18 @@ from typing import Any
 from beliefd.ledger.envelope import Sealed
 from beliefd.stores.base import Append, Listener, StorageUnavailable
 from beliefd.stores.listeners import Listeners
+from beliefd.stores.sql.archives import Archives
 from beliefd.stores.sql.content import Content
 from beliefd.stores.sql.graph import Graph
 from beliefd.stores.sql.inbox import Inbox
 from beliefd.stores.sql.ledgers import Ledgers
+from beliefd.stores.sql.log import Log
 from beliefd.stores.sql.settings import Settings
 from beliefd.stores.sqlite.bulk import BulkReader, read_entries, read_records
-from beliefd.stores.sqlite.database import connect, words
-from beliefd.stores.sqlite.file import prepare, read_only
+from beliefd.stores.sqlite.database import BUSY_MS, connect, words
+from beliefd.stores.sqlite.file import prepare, read_only, unchanged
 from beliefd.stores.sqlite.group import GroupCommit
+from beliefd.stores.sqlite.looking import version_of_store
 from beliefd.stores.sqlite.projections import SqliteProjections
 from beliefd.stores.sqlite.schema import migrate, refuse_earlier
 
@@ -35,22 +38,25 @@ FEW = 256
 ENOUGH = 32
 """Entries that are worth a commit: the disk need not stand still while more are being decided."""
 PATIENCE = 0.002
+SWEEP_MS = 2_000
+"""So long a sweep waits for readers."""
 POLL_SECONDS = 0.25
 COPY_IT = "; it can only be read: copy it and the files beside it, and open the copy"
 
 _Job = tuple[Append, asyncio.AbstractEventLoop, "asyncio.Future[None]"]
 
 
-class SqliteStore(SqliteProjections, Ledgers, Graph, Inbox, Content, Settings):
+class SqliteStore(SqliteProjections, Archives, Ledgers, Graph, Inbox, Content, Settings, Log):
     """Open with `await SqliteStore.open(path)`."""
 
     CHUNK = 2_000
+    LISTED_RUNS = "SELECT value ->> 0, value ->> 1, value ->> 2, value ->> 3 FROM json_each($1) WHERE true"
     keeps_order = True
 
-    def __init__(self, path: Path) -> None:
-        self._writer_connection = connect(path)
-        self._bulk = BulkReader(connect(path))
-        super().__init__(path)
+    def __init__(self, path: Path, only: str | None = None) -> None:
+        self._writer_connection = connect(path, only)
+        self._bulk = BulkReader(connect(path, only))
+        super().__init__(path, only)
         self._jobs: deque[_Job] = deque()
         self._bell = threading.Event()
         self._listeners = Listeners()
@@ -70,6 +76,18 @@ class SqliteStore(SqliteProjections, Ledgers, Graph, Inbox, Content, Settings):
         store._writer.start()
         return store
 
+    @classmethod
+    async def open_source(cls, path: Path) -> "SqliteStore":
+        """To be read only. INVARIANT: the file and its log keep every byte, whatever is in them."""
+        version_of_store(path)
+        try:
+            store = cls(path, unchanged(path))
+            refuse_earlier(store._writer_connection)
+        except sqlite3.Error as error:
+            raise StorageUnavailable(f"cannot open `{path}`: {error}") from None
+        store._writer.start()
+        return store
+
     # -- writing ---------------------------------------------------------------------------------
 
     def append(self, batch: Append) -> Awaitable[None]:
@@ -85,6 +103,10 @@ class SqliteStore(SqliteProjections, Ledgers, Graph, Inbox, Content, Settings):
         elif len(self._jobs) == 1:
             loop.call_soon(self._gather, loop, 1, loop.time() + PATIENCE)
         return done
+
+    async def sweep(self) -> bool:
+        """The log still holds pages as they were when the content came: it is emptied into the file."""
+        return await asyncio.to_thread(self._alone, _emptied)
 
     def _gather(self, loop: asyncio.AbstractEventLoop, before: int, until: float) -> None:
         """Wait for company before ringing the writer, as long as every turn of the loop brings some."""
@@ -177,6 +199,12 @@ class SqliteStore(SqliteProjections, Ledgers, Graph, Inbox, Content, Settings):
         except sqlite3.Error as error:
             raise StorageUnavailable(str(error)) from None
 
+    async def _scan(self, statement: str, *values: object) -> list[Any]:
+        try:
+            return await asyncio.to_thread(self._bulk.rows, statement, values)
+        except sqlite3.Error as error:
+            raise StorageUnavailable(str(error)) from None
+
     # -- life ------------------------------------------------------------------------------------
 
     def subscribe(self, listener: Listener) -> Callable[[], None]:
@@ -224,3 +252,13 @@ class SqliteStore(SqliteProjections, Ledgers, Graph, Inbox, Content, Settings):
         self._reader.close()
         await asyncio.to_thread(self._close_beside)
         await asyncio.to_thread(self._bulk.close)
+
+
+def _emptied(connection: sqlite3.Connection) -> bool:
+    """False if a reader in another process, or a copy that is being made, still needs the log."""
+    connection.execute(f"PRAGMA busy_timeout = {SWEEP_MS}")
+    try:
+        busy, _, _ = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+    finally:
+        connection.execute(f"PRAGMA busy_timeout = {BUSY_MS}")
+    return not busy

@@ -10,7 +10,6 @@ from msgspec import Struct
 from beliefd.kernel.errors import BeliefdError, invalid
 from beliefd.kernel.values import JudgeName
 from beliefd.llm.port import LanguageModel
-from beliefd.uncertainty.equivalence.lexical import LexicalJudge
 from beliefd.uncertainty.equivalence.port import Judge
 
 NAMES: Final[tuple[JudgeName, ...]] = get_args(JudgeName)
@@ -43,7 +42,7 @@ class Judges:
 
     def __init__(self, settings: JudgeSettings | None = None) -> None:
         self.settings = settings or JudgeSettings()
-        self._made: dict[str, Judge] = {"lexical": LexicalJudge()}
+        self._made: dict[str, Judge] = {}
         self._model: LanguageModel | None = None
         self._making = threading.Lock()
 
@@ -92,6 +91,10 @@ class Judges:
 
 
 def _made(name: JudgeName, settings: JudgeSettings) -> Judge:
+    if name == "lexical":
+        from beliefd.uncertainty.equivalence.lexical import LexicalJudge
+
+        return LexicalJudge()
     if name == "embedding":
         from beliefd.uncertainty.equivalence.embedding import EmbeddingJudge
 

@@ -39,6 +39,7 @@ _DECISIONS: Final[dict[Severity, Decision]] = {
 
 
 _SEVERITIES: Final = {severity.name: severity for severity in Severity}
+_DEFER, _REFUSE = Severity.DEFER, Severity.REFUSE
 
 
 def _severity(result: GateResult) -> Severity:
@@ -56,24 +57,26 @@ def run_gates(given: GateInput, approved: frozenset[str] = frozenset()) -> Chain
     stops: dict[str, GateResult] = {}
     for name, gate in GATES.items():
         found = gate(given)
-        worst = max(found, key=_severity) if len(found) > 1 else found[0]
-        severity = _severity(worst)
+        alike = len(found) == 1 or len({one.outcome for one in found}) == 1
+        worst = found[0] if alike else max(found, key=_severity)
+        severity = _SEVERITIES[worst.outcome]
         results += found
-        answered = name in approved and severity in (Severity.DEFER, Severity.ESCALATE)
-        if severity >= Severity.DEFER and not answered:
+        answered = name in approved and _DEFER <= severity < _REFUSE
+        if severity >= _DEFER and not answered:
             stops[name] = worst
             # What is refused is refused: what the gates behind it would say is nobody's question.
-            if given.all_are_asked and severity < Severity.REFUSE:
+            if given.all_are_asked and severity < _REFUSE:
                 continue
             break
         (overridden if answered and _overrides(name, given) else passed).append(name)
-    chain = ChainResult(tuple(results), tuple(passed), None, "PUBLISH", "", tuple(overridden))
-    told = tuple(_rejected_before(given))
+    told = _rejected_before(given)
     if stops:
+        chain = ChainResult(tuple(results), tuple(passed), None, "PUBLISH", "", tuple(overridden))
         stopped = _stopped(stops, chain)
-        return replace(stopped, results=stopped.results + told)
-    published = _published(overridden) + (", with caveats" if has_caveats(chain.results + told) else "")
-    return replace(chain, results=chain.results + told, reason=published)
+        return replace(stopped, results=(*stopped.results, *told))
+    results += told
+    published = _published(overridden) + (", with caveats" if has_caveats(results) else "")
+    return ChainResult(tuple(results), tuple(passed), None, "PUBLISH", published, tuple(overridden))
 
 
 def _stopped(stops: dict[str, GateResult], chain: ChainResult) -> ChainResult:

@@ -12,7 +12,7 @@ NO_SESSION = Subject("stands", "what it is about is looked up only in a session"
 
 
 def about(given: GateInput) -> list[GateResult]:
-    found = (_judge(claim, given) for claim in given.bundle.claims if claim.about is not UNSET)
+    found = [_judge(claim, given) for claim in given.bundle.claims if claim.about is not UNSET]
     return [result for result in found if result is not None]
 
 

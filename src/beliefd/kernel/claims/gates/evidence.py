@@ -7,8 +7,9 @@ from beliefd.kernel.claims.bundle import SHA256_DIGITS, Claim, EvidencePointer, 
 from beliefd.kernel.claims.gates.about import about
 from beliefd.kernel.claims.gates.result import GateInput, GateResult, Seen, passes, says
 from beliefd.kernel.claims.standing import ClaimStanding
+from beliefd.kernel.claims.tiers import NAMES
 from beliefd.kernel.policy import EvidencePolicy, EvidenceState
-from beliefd.kernel.values import TierName, quoted, seconds
+from beliefd.kernel.values import ClaimType, Tier, quoted, seconds
 
 GATE = "evidence"
 CLOCK_SKEW_SECONDS = 300
@@ -23,10 +24,14 @@ Weakness = tuple[str, Seen, Seen]
 
 
 def evidence(given: GateInput) -> list[GateResult]:
-    now, tiers = seconds(given.now), given.tiers
+    now, by_claim, policy = seconds(given.now), given.tiers.by_claim, given.policy.evidence
+    required: dict[tuple[ClaimType, Tier], EvidenceState] = {}  # most claims of a bundle are of one kind
     found: list[GateResult] = []
     for claim in given.bundle.claims:
-        found += _judge(claim, tiers.name_of(claim), given, now)
+        kind = claim.claim_type, by_claim[claim.id or ""]
+        if kind not in required:
+            required[kind] = policy.required(kind[0], NAMES[kind[1]])
+        _judge(claim, required[kind], given, now, found)
     if found := found + about(given):
         return found
     best = [
@@ -51,21 +56,24 @@ def _held_to_standard(claim: Claim) -> bool:
     return claim.claim_type != "DECISION" and claim.evidence_pointers != ()
 
 
-def _judge(claim: Claim, tier: TierName, given: GateInput, now: float) -> list[GateResult]:
-    policy = given.policy.evidence
-    if (unfit := _unfit(claim, given)) is not None:
-        return [says(GATE, "REFUSE", *unfit, claim)]
-    weakness = _weakness(claim.evidence_pointers, policy, now) if _held_to_standard(claim) else None
-    if given.standings is None:
-        return [] if weakness is None else [says(GATE, "DEFER", *weakness, claim)]
-    standing = given.standings.get(claim.id or "", _NONE)
-    required = policy.required(claim.claim_type, tier)
-    if weakness is None and required != "attested":
+def _judge(
+    claim: Claim, required: EvidenceState, given: GateInput, now: float, found: list[GateResult]
+) -> None:
+    """Add to what was found what is to be said of a claim."""
+    policy, pointers = given.policy.evidence, claim.evidence_pointers
+    # Nothing can be unfit of pointers that are there where no content is and any digest will do.
+    is_doubtful = not pointers or given.findings.content or policy.hash != "lenient"
+    if is_doubtful and (unfit := _unfit(claim, given)) is not None:
+        found.append(says(GATE, "REFUSE", *unfit, claim))
+        return
+    weakness = _weakness(pointers, policy, now) if pointers and claim.claim_type != "DECISION" else None
+    standing = None if given.standings is None else given.standings.get(claim.id or "", _NONE)
+    if standing is not None and weakness is None and required != "attested":
         weakness = _unknown(claim, standing, required, policy, now)
-    told = [] if weakness is None else [says(GATE, "DEFER", *weakness, claim)]
-    if (caveat := _caveat(claim, standing)) is not None:
-        told.append(says(GATE, "EXPLAIN", caveat, required, "attested", claim))
-    return told
+    if weakness is not None:
+        found.append(says(GATE, "DEFER", *weakness, claim))
+    if standing is not None and (caveat := _caveat(claim, standing)) is not None:
+        found.append(GateResult(GATE, "EXPLAIN", caveat, claim.id, required, "attested"))
 
 
 def _unfit(claim: Claim, given: GateInput) -> Weakness | None:
@@ -99,19 +107,16 @@ def _unknown(
 
 def _caveat(claim: Claim, standing: ClaimStanding) -> str | None:
     """What must be said along with a claim: which of its evidence nobody here has seen."""
-    named: list[str] = []
-    unnamed = 0
-    for pointer, known in zip(claim.evidence_pointers, standing.evidence, strict=True):
-        if known.state != "attested":
-            continue
-        if len(named) < NAMED:
-            named.append(_named(pointer.source, known.by))
-        else:
-            unnamed += 1
-    if not named:
+    pointers, known = claim.evidence_pointers, standing.evidence
+    if len(pointers) == len(known) == 1:  # most claims have one
+        told = _named(pointers[0].source, known[0].by) if known[0].state == "attested" else None
+        return None if told is None else f"evidence is attested only: {told}"
+    pairs = zip(pointers, known, strict=True)
+    unseen = [_named(pointer.source, one.by) for pointer, one in pairs if one.state == "attested"]
+    if not unseen:
         return None
-    more = f" and {unnamed} more" if unnamed else ""
-    return f"evidence is attested only: {', '.join(named)}{more}"
+    more = f" and {len(unseen) - NAMED} more" if len(unseen) > NAMED else ""
+    return f"evidence is attested only: {', '.join(unseen[:NAMED])}{more}"
 
 
 @lru_cache(256)  # the claims of a bundle cite few sources, and cite them often

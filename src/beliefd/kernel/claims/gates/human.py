@@ -4,6 +4,7 @@ from msgspec import UNSET
 
 from beliefd.kernel.claims.bundle import Claim
 from beliefd.kernel.claims.gates.result import GateInput, GateResult, passes, says
+from beliefd.kernel.claims.tiers import NAMES
 from beliefd.kernel.policy import HUMAN_ALWAYS
 
 GATE = "human"
@@ -11,12 +12,13 @@ GATE = "human"
 
 def human(given: GateInput) -> list[GateResult]:
     needed, tiers = given.policy.approvals.require_human, given.tiers
-    limit, why = ", ".join(needed), tiers.reasons
+    limit, why = ", ".join(needed), tiers.reasons if tiers.raised else {}
     found: list[GateResult] = []
+    low = {tier for tier, name in NAMES.items() if name not in needed}
     for claim in given.bundle.claims:
-        tier = tiers.name_of(claim)
-        if tier not in needed and claim.claim_type != "DECISION":
+        if tiers.by_claim[claim.id or ""] in low and claim.claim_type != "DECISION":
             continue
+        tier = tiers.name_of(claim)
         if tier in needed and not (given.granted and tier not in HUMAN_ALWAYS):
             because = f" ({why[claim.id]})" if claim.id in why else ""
             found.append(says(GATE, "ESCALATE", f"{tier} needs a person{because}", limit, tier, claim))

@@ -95,16 +95,18 @@ TOLD_WITH: Final = (Severity.EXPLAIN.name, Severity.DEFER.name)
 
 
 def has_caveats(results: Iterable[GateResult]) -> bool:
-    return any(result.outcome in TOLD_WITH for result in results)
+    return not {result.outcome for result in results}.isdisjoint(TOLD_WITH)
 
 
 def caveats(results: tuple[GateResult, ...], published: bool) -> tuple[str, ...]:
     """What must be said along with a bundle: what a gate wants explained, and what a person let pass."""
     told = TOLD_WITH if published else TOLD_WITH[:1]
     return tuple(
-        f"{result.claim_id}: {result.reason}" if result.claim_id else result.reason
-        for result in results
-        if result.outcome in told
+        [
+            f"{result.claim_id}: {result.reason}" if result.claim_id else result.reason
+            for result in results
+            if result.outcome in told
+        ]
     )
 
 

@@ -9,7 +9,7 @@ from beliefd.kernel.claims.bundle import Claim, Severity
 from beliefd.kernel.claims.gates.result import GateInput, GateResult, passes, says
 from beliefd.kernel.claims.standing import MeasuredStanding
 from beliefd.kernel.labels import WITNESSED
-from beliefd.kernel.policy import MeasurementRule, UncertaintyPolicy
+from beliefd.kernel.policy import MeasurementRule
 
 GATE = "uncertainty"
 
@@ -18,30 +18,26 @@ def uncertainty(given: GateInput) -> list[GateResult]:
     policy, standings = given.policy.uncertainty, given.standings or {}
     found: list[GateResult] = []
     highest = 0.0
+    # Nothing is to be said of most claims: they are low enough, have no wish, and need not be measured.
+    calm = policy.explain_above if policy.require == "declared" else -1.0
     for claim in given.bundle.claims:
-        known = standings.get(claim.id or "")
+        known, said = standings.get(claim.id or ""), claim.uncertainty
         measured = known.measured or None if known is not None else None
-        value = claim.uncertainty.declared
+        value = said.value or 0.0
         if measured is not None and measured.value > value:
             value = measured.value
         highest = max(highest, value)
+        if value <= calm and said.gate_recommendation == "EXECUTE":
+            continue
         if (result := _judge(claim, given, measured, value)) is not None:
             found.append(result)
     return found or passes(GATE, "uncertainty is low enough", policy.explain_above, highest)
-
-
-def _is_calm(claim: Claim, policy: UncertaintyPolicy, value: float) -> bool:
-    """Nothing to say, as of most claims: low enough, no wish of its own, and no measurement asked for."""
-    wishes = claim.uncertainty.gate_recommendation != "EXECUTE"
-    return value <= policy.explain_above and not wishes and policy.require == "declared"
 
 
 def _judge(
     claim: Claim, given: GateInput, measured: MeasuredStanding | None, value: float
 ) -> GateResult | None:
     policy = given.policy.uncertainty
-    if _is_calm(claim, policy, value):
-        return None
     tier = given.tiers.name_of(claim)
     is_measured = measured is not None and measured.value >= claim.uncertainty.declared
     kind = "" if given.standings is None else "measured " if is_measured else "declared "

@@ -1,4 +1,4 @@
-"""Vectors as conformance/README.md describes them: load, fill in, carry out, compare."""
+"""Stories as conformance/README.md describes them: load, fill in, carry out, compare."""
 
 import json
 from pathlib import Path
@@ -8,30 +8,15 @@ from typing import Any, Protocol
 from msgspec import Struct
 
 from beliefd.client.requests import Request
+from beliefd.conformance.places import FOLDER
 from beliefd.kernel.strict_json import loads
 from beliefd.protocol.operations import BY_NAME
-from tests.conformance.node import CONFORMANCE
 
-BELIEFS = (
-    "declare_session",
-    "list_sessions",
-    "query_belief",
-    "eliminate",
-    "enter_obligation",
-    "request_exit",
-    "declare_conclusion",
-    "request_termination",
-    "batch",
-    "audit_trace",
-    "verify",
-    "export",
-    "import_ledger",
-    "merge",
-    "why",
-    "counterfactual",
-)
-"""The operations of the belief protocol that a story can tell; the live feed needs a listener."""
-STEP_MEMBERS = {"on", "as", "tier", "op", "args", "if_match", "key", "notes", "status", "save", "expect"}
+STORY_MEMBERS = {"name", "about", "clauses", "given", "steps"}
+"""`clauses` is left out where a story is about something that no specification asks for."""
+STEP_MEMBERS = {
+    *("on", "as", "tier", "op", "args", "if_match", "key", "notes", "status", "save", "expect", "lacks"),
+}
 
 
 class Step(Struct, frozen=True):
@@ -46,6 +31,10 @@ class Step(Struct, frozen=True):
     notes: str | None = None
 
 
+class Mismatch(AssertionError):
+    """An answer that is not what the story tells."""
+
+
 class Surface(Protocol):
     """Something that answers: the library, a server, the command line."""
 
@@ -55,13 +44,18 @@ class Surface(Protocol):
 
 
 def load_all(chapter: str = "sessions") -> dict[str, dict[str, Any]]:
-    paths = sorted((CONFORMANCE / "vectors" / chapter).glob("*.json"))
+    paths = sorted((FOLDER / "vectors" / chapter).glob("*.json"))
     return {path.stem: load(path) for path in paths}
 
 
 def load(path: Path) -> dict[str, Any]:
     vector: dict[str, Any] = loads(path.read_bytes())
     return vector
+
+
+def servers_of(vector: dict[str, Any]) -> list[str]:
+    """The names of the servers that a story speaks to."""
+    return sorted({"a", *(step["on"] for step in vector["steps"] if "on" in step)})
 
 
 def run(vector: dict[str, Any], surfaces: dict[str, Surface]) -> None:
@@ -79,10 +73,19 @@ def run(vector: dict[str, Any], surfaces: dict[str, Surface]) -> None:
         )
         status, answer = surfaces[raw.get("on", "a")].call(step)
         where = f"{vector['name']}, step {number} ({step.op})"
-        assert status in (None, raw["status"]), f"{where}: status {status}, answer {answer}"
+        if status not in (None, raw["status"]):
+            raise Mismatch(f"{where}: status {status}, expected {raw['status']}; the answer was {answer}")
         saved |= {name: pointed(answer, pointer) for name, pointer in raw.get("save", {}).items()}
         found = mismatches(filled(raw["expect"], saved), answer, "$")
-        assert not found, f"{where}: {'; '.join(found)}"
+        found += _present(filled(raw.get("lacks", []), saved), answer)
+        if found:
+            raise Mismatch(f"{where}: {'; '.join(found)}")
+
+
+def _present(texts: list[str], answer: Any) -> list[str]:
+    """Texts that stand somewhere in an answer."""
+    whole = json.dumps(answer, ensure_ascii=False)
+    return [f"`{text}` is in the answer" for text in texts if text in whole]
 
 
 def filled(value: Any, saved: dict[str, Any]) -> Any:

@@ -1,0 +1,96 @@
+"""The long form of tests/chaos: `python -m benchmarks.chaos --faults 1000 [--store sqlite|postgres|both]`.
+
+Faults of all kinds, one after the other, each after so many acknowledged writes; with `--kills 1000` only
+kill -9 of servers. Then the history of all clients is checked against the ledgers, and every chain is
+verified. Prints a row per store; exits with 1 if something was lost, broken or is not explained. Loopback
+only, and bounded by the number of faults.
+"""
+
+import argparse
+import asyncio
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+from tests.chaos.storm import Settings, Storm
+from tests.chaos.wire import Wire
+from tests.faults.place import Place
+from tests.support.postgres import PostgresServer
+
+Fault = Callable[[], Awaitable[None]]
+STORES = ("sqlite", "postgres")
+TOLD = ("acknowledged", "unknown", "refused", "reads")
+COLUMNS = ("store", "faults", "s", *TOLD, "events", "lost", "broken", "odd")
+"""`broken` are chains that do not verify or rows that are half there, `odd` answers that nothing explains."""
+
+
+def main(arguments: list[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.chaos", description=__doc__)
+    parser.add_argument("--faults", type=int, default=1000, help="how many, of all kinds together")
+    parser.add_argument("--kills", type=int, help="so many kills of servers instead, and nothing else")
+    parser.add_argument("--store", choices=(*STORES, "both"), default="sqlite")
+    parser.add_argument("--seed", type=int, default=7)
+    given = parser.parse_args(arguments)
+    print(f"| {' | '.join(COLUMNS)} |")
+    print(f"|{'---|' * len(COLUMNS)}")
+    failed = 0
+    for store in STORES if given.store == "both" else (given.store,):
+        with _storm(store, given.seed) as storm:
+            kinds = [storm.kill] if given.kills else _kinds(storm)
+            failed |= _weathered(
+                store, storm, [storm.chance.choice(kinds) for _ in range(given.kills or given.faults)]
+            )
+    return failed
+
+
+@contextmanager
+def _storm(store: str, seed: int) -> Iterator[Storm]:
+    with tempfile.TemporaryDirectory(prefix="beliefd-chaos-") as folder, ExitStack() as stack:
+        data = Path(folder) / "data"
+        if store == "sqlite":
+            yield Storm(Place(data), Settings(seed=seed))
+            return
+        database = stack.enter_context(PostgresServer())
+        settings = Settings(servers=2, sessions=4, clients=8, seed=seed)
+        storm = Storm(Place(data, database.create_database()), settings, database)
+        storm.wires = [stack.enter_context(Wire(database.port)) for _ in range(settings.servers)]
+        yield storm
+
+
+def _weathered(store: str, storm: Storm, faults: Sequence[Fault]) -> int:
+    started = time.monotonic()
+    with storm.running():
+        asyncio.run(storm.rage(faults))
+        found = asyncio.run(storm.explain())
+    took = time.monotonic() - started
+    try:
+        kept, broken = storm.place.check_whole(), 0
+    except AssertionError as error:
+        kept, broken = 0, 1
+        print(error, file=sys.stderr)
+    brought = ", ".join(f"{count} {name}" for name, count in sorted(Counter(storm.faults).items()))
+    told = Counter(one.outcome for one in storm.tries)
+    lost = sum("acknowledged, and is not there" in one for one in found)
+    outcomes = f"{told['ok']} | {told['unknown']} | {told['refused']} | {len(storm.reads)}"
+    print(
+        f"| {store} | {brought} | {took:.0f} | {outcomes} | {kept} | {lost} | {broken} | {len(found)} |",
+        flush=True,
+    )
+    for one in found[:20]:
+        print(one, file=sys.stderr)
+    return 1 if found or broken else 0
+
+
+def _kinds(storm: Storm) -> list[Fault]:
+    usual: list[Fault] = [storm.kill, storm.kill, storm.pause, storm.jump]
+    if storm.database is None:
+        return [*usual, storm.fill_disk]
+    return [*usual, storm.kill_database, storm.disturb, storm.disturb]
+
+
+if __name__ == "__main__":
+    sys.exit(main())

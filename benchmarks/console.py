@@ -1,0 +1,165 @@
+"""Do pages of the console get slower, or longer, as a ledger grows? Each of a short and of a long session."""
+
+import asyncio
+import re
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
+
+import httpx
+import msgspec
+
+import beliefd
+from beliefd.client import Client
+from beliefd.embedded import AsyncEmbedded
+from beliefd.kernel.values import Role, Tier
+from beliefd.steward.credentials import create_token
+from beliefd.stores.sqlite import SqliteStore
+from beliefd.testing.world import ONTOLOGY
+from benchmarks.figures import Figure, Run, Target, alternate
+from benchmarks.http import POLICY, serving
+
+SHORT: Final = 100
+AT_ONCE: Final = 256
+ONCE: Final = 1
+"""Rounds of what reads all of a long ledger."""
+NAMES: Final = [f"h{at:03}" for at in range(400)]
+SOURCE: Final = "tool://bench"
+MOST_BYTES: Final = 200_000
+MOST_TIMES: Final = 3.0
+PAGES: Final = (
+    "/sessions/{session}",
+    "/sessions/{session}/work",
+    "/sessions/{session}/audit",
+    "/sessions/{session}/audit?around={middle}",
+    "/sessions/{session}/what-if",
+    "/inbox?session={session}",
+    "/inbox/{item}",
+    "/inbox/{item}/whole",
+)
+"""Each of these shows a piece of a ledger, or an item of it."""
+QUESTIONS: Final = (
+    "/sessions/{session}/why/h001",
+    "/audit?session={session}&verb=REQUEST_TERMINATION",
+    "/sessions/{session}/what-if?source.0=tool%3A%2F%2Fbench",
+    "/sessions/{session}/verified",
+)
+"""These are answered from all of a ledger, on somebody's click: they are measured, and not judged."""
+
+
+def console(run: Run) -> list[Figure]:
+    events, rounds = run.size(100_000, 400), run.size(15, 1)
+    data = run.folder / "console"
+    data.mkdir()
+    counts = (events, SHORT)
+    sessions = asyncio.run(_filled(data / "beliefd.db", counts))
+    with _signed_in(run, data) as (client, http):
+        long, short = (_places(client, *one) for one in zip(sessions, counts, strict=True))
+        return [
+            figure
+            for page in (*PAGES, *QUESTIONS)
+            for figure in _figures(
+                http, page, page.format(**long), page.format(**short), rounds if page in PAGES else ONCE
+            )
+        ]
+
+
+def _figures(http: httpx.Client, page: str, long: str, short: str, rounds: int) -> list[Figure]:
+    def taken(path: str) -> float:
+        started = time.perf_counter()
+        answer = http.get(path)
+        answer.raise_for_status()
+        return (time.perf_counter() - started) * 1000
+
+    size = len(http.get(long).content)
+    taken(short)
+    far, near = alternate(rounds, lambda: taken(long), lambda: taken(short))
+    named = re.sub(r"{(\w+)}", "*", page)
+    judged = page in PAGES
+    return [
+        Figure(
+            benchmark="console",
+            what=named,
+            unit="ms",
+            ours=far,
+            peer=near,
+            peer_is=f"the same with {SHORT} events",
+            ratio=far / near,
+            ratio_is="long : short",
+            target=Target(at_most=MOST_TIMES) if judged else None,
+        ),
+        Figure(
+            benchmark="console",
+            what=f"{named}: length",
+            unit="bytes",
+            ours=size,
+            target=Target(at_most=MOST_BYTES),
+        ),
+    ]
+
+
+async def _filled(path: Path, counts: tuple[int, ...]) -> list[str]:
+    """Sessions of so many events each, written by this process."""
+    ledger = await beliefd.open_async(path)
+    try:
+        return [await _session(ledger, events) for events in counts]
+    finally:
+        await ledger.close()
+
+
+async def _session(ledger: AsyncEmbedded, events: int) -> str:
+    opened = await ledger.declare_session(NAMES, ONTOLOGY, metadata={"title": f"{events} events"})
+    for first in range(1, events, AT_ONCE):
+        numbers = range(first, min(first + AT_ONCE, events))
+        await asyncio.gather(*(_eliminate(ledger, opened.session_id, number) for number in numbers))
+    return opened.session_id
+
+
+async def _eliminate(ledger: AsyncEmbedded, session_id: str, number: int) -> None:
+    """After as many as there are names, the same is said again: nothing falls, and all is recorded."""
+    await ledger.eliminate(
+        session_id,
+        source_id=SOURCE,
+        observation_id=f"o{number}",
+        eliminated=[NAMES[number % (len(NAMES) - 1)]],
+        justification={"because": "it was looked at and is not there"},
+    )
+
+
+def _places(client: Client, session_id: str, events: int) -> dict[str, str]:
+    """By what the pages of a session are addressed; an item waits in it."""
+    claim = {
+        "statement": "Delete what is left",
+        "claim_type": "DECISION",
+        "uncertainty": {"method": "confidence_score", "value": 0.1},
+        "risk_tier": "DELETE",
+    }
+    item = client.submit_claims(session_id, {"claims": [claim]}).approval_id
+    assert item is not None
+    return {"session": session_id, "item": item, "middle": str(events // 2)}
+
+
+@contextmanager
+def _signed_in(run: Run, data: Path) -> Iterator[tuple[Client, httpx.Client]]:
+    """A server with an agent, and with somebody who looks at it."""
+    policy = run.folder / "console-policy.json"
+    policy.write_bytes(msgspec.json.encode(POLICY))
+    agent, person = asyncio.run(_tokens(data / "beliefd.db"))
+    options = ["--port", "0", "--data", str(data), "--policy", str(policy)]
+    with serving(["-m", "beliefd.cli.main", "serve", *options]) as port:
+        url = f"http://127.0.0.1:{port}"
+        with Client(url, agent, timeout=600) as client, httpx.Client(base_url=url, timeout=600) as http:
+            own = {"Sec-Fetch-Site": "same-origin"}
+            assert http.post("/sign-in", data={"token": person}, headers=own).status_code == 303
+            yield client, http
+
+
+async def _tokens(path: Path) -> list[str]:
+    store = await SqliteStore.open(path)
+    try:
+        roles = (Role.AGENT, Role.APPROVER)
+        return [await create_token(store, f"bench-{role}", role, Tier.PRIVILEGE) for role in roles]
+    finally:
+        await store.close()

@@ -1,0 +1,185 @@
+#!/usr/bin/env node
+// Checks what a checkpoint of the log covers, from files alone, with nothing but BELIEF_PROTOCOL.md in hand.
+//
+//   node conformance/verify_log.mjs KEYS CHECKPOINT LEDGER [PROOF]
+//   node conformance/verify_log.mjs KEYS CHECKPOINT --later CHECKPOINT CONSISTENCY
+//
+// KEYS has public keys of the log, one per line. The first form says which events of an exported ledger were in
+// the log when the checkpoint was signed; the proof is in the ledger's header, or in a file. Whether the session has
+// events after those of the file is not seen: a file that was cut short has a proof for its new end. The second says
+// whether the later checkpoint keeps all that the earlier one has. Exits 0, or says what is wrong and exits 5.
+import { createHash, createPublicKey, verify as verifySignature } from "node:crypto";
+import { readFileSync, realpathSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { parse, verify } from "./verify.mjs";
+
+const HASH_BYTES = 32;
+const LOG_KEY = 1;
+const HEX = /^[0-9a-f]{64}$/;
+const SPKI = Buffer.from("302a300506032b6570032100", "hex"); // what stands before an Ed25519 key in DER
+const sha256 = (...parts) => {
+  const hash = createHash("sha256");
+  for (const part of parts) hash.update(part);
+  return hash.digest();
+};
+class Bad extends Error {}
+const fail = (code, reason) => {
+  throw new Bad(`${code}: ${reason}`);
+};
+
+// ---- signed notes and checkpoints ----------------------------------------------------------------
+
+const base64 = (text) => {
+  const bytes = Buffer.from(text, "base64");
+  return bytes.toString("base64") === text ? bytes : null; // one text per value
+};
+
+export function readKey(line) {
+  const [name, id, ...rest] = line.split("+");
+  const blob = base64(rest.join("+"));
+  if (!name || blob === null || blob.length !== 1 + HASH_BYTES || blob[0] !== LOG_KEY) {
+    fail("INVALID_REQUEST", `not the public key of a log: ${line.slice(0, 64)}`);
+  }
+  const keyId = sha256(name, "\n", blob).subarray(0, 4);
+  if (keyId.toString("hex") !== id) fail("INVALID_REQUEST", "the id of the key is that of another");
+  return { name, keyId, key: createPublicKey({ key: Buffer.concat([SPKI, blob.subarray(1)]), format: "der", type: "spki" }) };
+}
+
+export function readCheckpoint(bytes, keys) {
+  const note = new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+  const end = note.lastIndexOf("\n\n");
+  if (end < 0 || !note.endsWith("\n")) fail("CHECKPOINT_FORGED", "not a signed note");
+  const text = note.slice(0, end + 1);
+  const [origin, size, encoded] = text.split("\n");
+  const root = base64(encoded ?? "");
+  if (!/^(0|[1-9]\d{0,15})$/.test(size ?? "") || root?.length !== HASH_BYTES) {
+    fail("CHECKPOINT_FORGED", "not a checkpoint");
+  }
+  let signed = false;
+  for (const line of note.slice(end + 2, -1).split("\n")) {
+    const [dash, name, blob] = line.split(" ");
+    const signature = base64(blob ?? "");
+    if (dash !== "\u2014" || signature === null) fail("CHECKPOINT_FORGED", "a line that is no signature");
+    for (const one of keys) {
+      if (one.name !== name || name !== origin || !one.keyId.equals(signature.subarray(0, 4))) continue;
+      if (!verifySignature(null, Buffer.from(text), one.key, signature.subarray(4))) {
+        fail("CHECKPOINT_FORGED", `the signature of ${name} is forged, or of another text`);
+      }
+      signed = true;
+    }
+  }
+  if (!signed) fail("CHECKPOINT_FORGED", "no key that is trusted has signed it");
+  return { origin, size: Number(size), root };
+}
+
+// ---- the tree: RFC 6962 and RFC 9162 -------------------------------------------------------------
+
+const leafHash = (data) => sha256(Buffer.from([0]), data);
+const nodeHash = (left, right) => sha256(Buffer.from([1]), left, right);
+const halved = (number) => Math.floor(number / 2);
+const isOdd = (number) => number % 2 === 1;
+
+function hashes(path) {
+  if (!Array.isArray(path) || !path.every((one) => HEX.test(one))) fail("PROOF_INVALID", "a hash has 64 digits of 0-9a-f");
+  return path.map((one) => Buffer.from(one, "hex"));
+}
+
+// The way up from a place: each hash of the path, and whether it stands on the left.
+function* climb(place, last, path) {
+  for (const beside of path) {
+    if (last === 0) fail("PROOF_INVALID", "it has more hashes than a proof for these places");
+    const left = isOdd(place) || place === last;
+    while (place === last && place > 0 && !isOdd(place)) [place, last] = [halved(place), halved(last)];
+    yield [beside, left];
+    [place, last] = [halved(place), halved(last)];
+  }
+  if (last !== 0) fail("PROOF_INVALID", "it has fewer hashes than a proof for these places");
+}
+
+export function rootOf(leaf, index, size, path) {
+  if (!Number.isSafeInteger(index) || index < 0 || index >= size) fail("PROOF_INVALID", "no leaf of this log");
+  let root = leaf;
+  for (const [beside, left] of climb(index, size - 1, path)) {
+    root = left ? nodeHash(beside, root) : nodeHash(root, beside);
+  }
+  return root;
+}
+
+export function checkConsistency(earlier, later, path) {
+  const split = (reason) => fail("SPLIT_VIEW", reason);
+  if (earlier.origin !== later.origin) fail("PROOF_INVALID", "they are of two logs");
+  if (later.size < earlier.size) fail("LOG_ROLLED_BACK", `${later.size} leaves, and there were ${earlier.size}`);
+  if (earlier.size === later.size) {
+    if (!earlier.root.equals(later.root)) split("two checkpoints of one size with different roots");
+    return;
+  }
+  if (earlier.size === 0) return;
+  let [place, last] = [earlier.size - 1, later.size - 1];
+  while (isOdd(place)) [place, last] = [halved(place), halved(last)];
+  const whole = place === 0; // the earlier tree is one subtree, whose root is known already
+  const [first, ...rest] = whole ? [earlier.root, ...path] : path;
+  if (first === undefined) fail("PROOF_INVALID", "it has fewer hashes than a proof for these places");
+  let [before, after] = [first, first];
+  for (const [beside, left] of climb(place, last, rest)) {
+    if (left) before = nodeHash(beside, before);
+    after = left ? nodeHash(beside, after) : nodeHash(after, beside);
+  }
+  if (!before.equals(earlier.root) || !after.equals(later.root)) {
+    split(`the log of ${later.size} leaves does not begin with the one of ${earlier.size}`);
+  }
+}
+
+// ---- a ledger and its proof ----------------------------------------------------------------------
+
+export function checkLedger(checkpoint, ledger, proofText) {
+  const verdict = verify(ledger);
+  if (!verdict.ok) fail("LEDGER_BROKEN", verdict.text);
+  const [first, ...lines] = ledger.toString("utf8").split("\n").filter((line) => line.trim());
+  const header = parse(first);
+  const proof = proofText === undefined ? header.get("proof") : parse(proofText);
+  if (!(proof instanceof Map)) fail("NOT_COVERED", "there is no proof in the header of the ledger");
+  const seq = proof.get("seq");
+  if (proof.get("session_id") !== header.get("session_id")) fail("PROOF_INVALID", "it is about another session");
+  const entry = Number.isSafeInteger(seq) && lines[seq - 1] !== undefined ? parse(lines[seq - 1]) : undefined;
+  if (!entry || ["event_id", "hash"].some((name) => entry.get(name) !== proof.get(name))) {
+    fail("PROOF_INVALID", `it is not about event ${seq} of this ledger`);
+  }
+  if (proof.get("size") !== checkpoint.size) {
+    fail("PROOF_INVALID", `it is for a log of ${proof.get("size")} leaves, and the checkpoint is of ${checkpoint.size}`);
+  }
+  const leaf = leafHash(Buffer.from(entry.get("hash"), "hex"));
+  if (!rootOf(leaf, proof.get("index"), checkpoint.size, hashes(proof.get("path"))).equals(checkpoint.root)) {
+    fail("PROOF_INVALID", "it leads to another root than the checkpoint's");
+  }
+  return { covered: seq, inFile: lines.length };
+}
+
+function main([keyFile, checkpointFile, ...rest]) {
+  if (!rest.length || (rest[0] === "--later" && rest.length !== 3)) {
+    throw new Error("give KEYS CHECKPOINT LEDGER [PROOF], or KEYS CHECKPOINT --later CHECKPOINT CONSISTENCY");
+  }
+  const keys = readFileSync(keyFile, "utf8").split("\n").filter((line) => line.trim()).map(readKey);
+  const checkpoint = readCheckpoint(readFileSync(checkpointFile), keys);
+  if (rest[0] === "--later") {
+    const later = readCheckpoint(readFileSync(rest[1]), keys);
+    const proof = parse(readFileSync(rest[2], "utf8"));
+    if (proof.get("from_size") !== checkpoint.size || proof.get("to_size") !== later.size) {
+      if (checkpoint.size < later.size) fail("PROOF_INVALID", "it is for other sizes");
+    }
+    checkConsistency(checkpoint, later, hashes(proof.get("path")));
+    return `ok the log of ${later.size} leaves begins with the ${checkpoint.size} of the earlier checkpoint`;
+  }
+  const [ledger, proof] = rest;
+  const told = checkLedger(checkpoint, readFileSync(ledger), proof && readFileSync(proof, "utf8"));
+  const covered = `events 1 to ${told.covered} of ${told.inFile} in the file are covered by the checkpoint of size ${checkpoint.size}`;
+  return `ok ${covered}; whether more followed cannot be seen from it`;
+}
+
+if (process.argv[1] && realpathSync(process.argv[1]) === fileURLToPath(import.meta.url)) {
+  try {
+    console.log(main(process.argv.slice(2)));
+  } catch (error) {
+    console.log(error instanceof Bad ? error.message : `INVALID_REQUEST: ${error.message}`);
+    process.exitCode = error instanceof Bad ? 5 : 2;
+  }
+}

@@ -1,0 +1,102 @@
+"""The rules in force, why a call is decided as it is, and what another policy would have decided."""
+
+from typing import Any, Final
+
+import msgspec
+from msgspec import Struct
+
+from beliefd.console.app import Seen, Visitor
+from beliefd.kernel.errors import BeliefdError, Code
+from beliefd.protocol.policy import PolicyAnswer
+from beliefd.protocol.reviewing import PolicyReview, RuleUse
+
+SHOWN: Final = 200
+FINDINGS: Final = 50
+ANY: Final = "*"
+TRIED: Final = ("explain", "backtest")
+FORM: Final = frozenset({Code.INVALID_REQUEST, Code.SESSION_NOT_FOUND, Code.NOT_FOUND})
+
+
+class Rule(Struct, frozen=True):
+    """A constraint as it is listed: about which tool or capability it is, and how often it stood in the way.
+
+    What is malformed is listed, too: it denies whatever its subject names.
+    """
+
+    name: str
+    effect: str
+    on_fail: str
+    reason: str
+    tool: str
+    capability: str
+    when: Any
+    use: RuleUse | None
+
+    @classmethod
+    def of(cls, name: str, one: Any, use: RuleUse | None) -> "Rule":
+        told = one if isinstance(one, dict) else {}
+        subject = told.get("subject")
+        about = subject if isinstance(subject, dict) else {}
+        said = {key: str(told.get(key) or "") for key in ("effect", "on_fail", "reason")}
+        named = {key: str(about.get(f"{key}_id") or about.get(key) or "") for key in ("tool", "capability")}
+        return cls(name=name.removeprefix("constraint."), when=told.get("when"), use=use, **said, **named)
+
+
+async def shown(visitor: Visitor) -> Seen:
+    return await _page(visitor)
+
+
+async def tried(visitor: Visitor) -> Seen:
+    """A question about the policy; nothing is written."""
+    what = visitor.form.get("what", "")
+    if what not in TRIED:
+        return await _page(visitor, problem="Ask to explain a call, or for a backtest.", status=400)
+    try:
+        found = await (_explained(visitor) if what == "explain" else _backtested(visitor))
+    except msgspec.DecodeError as error:
+        return await _page(visitor, problem=f"This is no JSON object: {error}", status=400)
+    except BeliefdError as error:
+        if error.code not in FORM:
+            raise
+        return await _page(visitor, problem=error.message, status=400)
+    return await _page(visitor, **{what: found})
+
+
+async def _explained(visitor: Visitor) -> Any:
+    form = visitor.form
+    call = {"tool_id": form.get("tool", ""), "args": _object(form.get("args") or "{}")}
+    body: dict[str, Any] = {"call": call}
+    if session := form.get("session", "").strip():
+        body["session_id"] = session
+    return await visitor.asker.ask("explain_policy", body=body)
+
+
+async def _backtested(visitor: Visitor) -> Any:
+    body = {"policy": _object(visitor.form.get("policy", "")), "limit": 10_000}
+    return await visitor.asker.ask("backtest_policy", body=body)
+
+
+def _object(text: str) -> dict[str, Any]:
+    return msgspec.json.decode(text, type=dict[str, Any])
+
+
+async def _page(visitor: Visitor, problem: str = "", status: int = 200, **found: Any) -> Seen:
+    now: PolicyAnswer = await visitor.asker.ask("show_policy")
+    review: PolicyReview = await visitor.asker.ask("review_policy")
+    used = {one.constraint: one for one in review.used}
+    rules = [Rule.of(name, one, used.get(name)) for name, one in sorted(now.policy.constraints.items())]
+    asked = {name: visitor.query[name] for name in ("tool", "session") if visitor.query.get(name)}
+    values = {
+        "now_in_force": now,
+        "rules": rules[:SHOWN],
+        "count": len(rules),
+        "tools": sorted(now.policy.tools.items())[:SHOWN],
+        "named": sorted({*now.policy.tools, *(one.tool for one in rules if one.tool)} - {ANY})[:SHOWN],
+        "explain": found.get("explain"),
+        "backtest": found.get("backtest"),
+        "form": visitor.form or asked,
+        "review": review,
+        "findings": review.findings[:FINDINGS],
+        "problem": problem,
+    }
+    return Seen("policy.html", values, status)

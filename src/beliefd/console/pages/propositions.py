@@ -1,0 +1,91 @@
+"""Propositions: what is believed over all sessions, and the way from a status back to the bytes."""
+
+from typing import Any, Final, get_args
+
+from beliefd.console.app import Seen, Visitor
+from beliefd.console.lineage import Node, lineage
+from beliefd.kernel.errors import BeliefdError
+from beliefd.kernel.intents.state import EpistemicStatus
+from beliefd.protocol.experiments import ExperimentView
+from beliefd.protocol.knowledge import EvidenceEntry, PropositionView
+from beliefd.protocol.observations import ObservationView
+
+ROWS: Final = 100
+TRACED: Final = 8
+"""So many pieces of evidence are traced back on one page; the others are listed."""
+
+
+async def listed(visitor: Visitor) -> Seen:
+    names = ("cursor", "status", "space")
+    asked = {"limit": ROWS, **{name: visitor.query.get(name) for name in names}}
+    found = await visitor.asker.ask("list_propositions", query=asked)
+    values = {
+        "found": found,
+        "statuses": get_args(EpistemicStatus),
+        "status": visitor.query.get("status", ""),
+        "space": visitor.query.get("space", ""),
+    }
+    return Seen("propositions.html", values)
+
+
+async def shown(visitor: Visitor) -> Seen:
+    found: PropositionView = await visitor.asker.ask("show_proposition", visitor.path)
+    why = await visitor.asker.ask("why_proposition", visitor.path, {"cursor": visitor.query.get("cursor")})
+    values = {
+        "found": found,
+        "why": why,
+        "picture": lineage(await _nodes(visitor, found)),
+        "traced": TRACED,
+    }
+    return Seen("proposition.html", values)
+
+
+async def _nodes(visitor: Visitor, found: PropositionView) -> list[Node]:
+    """The status, who gave it, the evidence for and against it, what that tested, and where its data lie."""
+    nodes = [Node("status", 0, "status", f"{found.status}", "", "", "end")]
+    intents = [one for one in found.intents if one.state == "executed"][-TRACED:]
+    for one in intents:
+        place = f"/inbox/{one.approval_id}" if one.approval_id else ""
+        nodes.append(Node(one.intent_id, 1, one.type, f"by {one.proposed_by}", "status", place))
+    resting = {name: one.intent_id for one in intents for name in one.evidence_ids}
+    # What the status rests on comes first; the other evidence stands below it, and nothing leads there.
+    for piece in sorted(found.evidence[:TRACED], key=lambda one: one.evidence_id not in resting):
+        giver = resting.get(piece.evidence_id, "")
+        words = f"{piece.outcome}, {piece.label}{'' if giver else ', unused'}"
+        nodes.append(Node(piece.evidence_id, 2, piece.kind, words, giver))
+        nodes += await _behind(visitor, piece)
+    return nodes
+
+
+async def _behind(visitor: Visitor, piece: EvidenceEntry) -> list[Node]:
+    path = {"session_id": piece.session_id, "experiment_id": piece.experiment_id}
+    plan: ExperimentView | None = await _asked(visitor, "show_experiment", path)
+    if plan is None:
+        return []
+    place = f"/sessions/{piece.session_id}/experiments/{piece.experiment_id}"
+    nodes = [Node(piece.run_id, 3, "run", plan.template, piece.evidence_id, place)]
+    for name in plan.observations[:TRACED]:
+        path = {"session_id": piece.session_id, "observation_id": name}
+        seen: ObservationView | None = await _asked(visitor, "show_observation", path)
+        if seen is None:
+            continue
+        words = f"{seen.count} values of {seen.quantity}, {seen.label}"
+        own = f"{piece.run_id}/{name}"
+        nodes.append(Node(own, 4, "observation", words, piece.run_id))
+        if seen.content:
+            place = f"/content/{seen.content}"
+            nodes.append(Node(f"{own}/bytes", 5, "bytes", seen.content, own, place, "bytes"))
+        elif seen.call_id:
+            place = f"/sessions/{piece.session_id}/calls/{seen.call_id}"
+            nodes.append(Node(f"{own}/call", 5, "result of a call", seen.call_id, own, place, "bytes"))
+        else:
+            nodes.append(Node(f"{own}/typed", 5, "typed", f"by {seen.observed_by}", own))
+    return nodes
+
+
+async def _asked(visitor: Visitor, name: str, path: dict[str, str]) -> Any:
+    """What is not there, or not to be seen, is left out of a picture."""
+    try:
+        return await visitor.asker.ask(name, path)
+    except BeliefdError:
+        return None

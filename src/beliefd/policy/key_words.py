@@ -1,0 +1,218 @@
+"""What every key of a policy file is for, in a sentence: editors show it where the key is written.
+
+By the type that a part of a policy is read with. A test compares both: what has no words fails it.
+"""
+
+from typing import Final
+
+KEYS: Final[dict[str, dict[str, str]]] = {
+    "Policy": {
+        "v": "The version of policy files.",
+        "tools": "Tools by id: what they are, which arguments they take, who runs them.",
+        "schemas": "JSON Schemas by name, for conditions that name one.",
+        "capabilities": "What is issued to whom in every session, without anybody asking for it.",
+        "erasable": "Texts of commands, by verb and path, that stand beside the ledger and can be erased.",
+        "prove": "Promises that are proved before a policy is adopted; one that is broken keeps it out.",
+    },
+    "AdversarialPolicy": {
+        "defer_above": "A threat above this is decided by a person.",
+        "timeout_ms": "How long one detector may take.",
+        "detectors": "Names of those that must be asked; without it, all that the server was started with.",
+        "combine": "How several scores become one: the highest, the lowest, or as chances that add up.",
+        "max_bytes": "How much text is read; a longer bundle is not read at all.",
+    },
+    "ApprovalPolicy": {
+        "require_human": "Tiers of claims that a person decides.",
+        "approvers": "Who decides, by tier; for tiers that are not named, see `otherwise`.",
+        "expires_seconds": "How long a question waits for an answer.",
+        "on_expiry": "What follows when nobody answers: it is refused, asked of others, or waits on.",
+        "tools_without_person": "Exact ids of tools that need no person, though their tier calls for one.",
+        "decisions_without_action": "Roles that may decide something without naming the action.",
+    },
+    "ApproverRule": {
+        "roles": "Roles of which anybody may decide.",
+        "principals": "Ids of those who may decide.",
+        "required": "How many of them must agree.",
+    },
+    "ArbitrationPolicy": {
+        "constraints": "The newest version of constraints that is read; others are malformed, and deny.",
+        "reasons": "Whether `reason_code` says what follows (`ASK`, `DEFER`), or names the first reason.",
+        "scheduling": "The version of the rules of modes, shares and interrupts.",
+        "meaning": "The version of what values, budgets of derived facts and episodes mean.",
+        "patterns": "Whether patterns and their texts are bounded; `linear` is for old ledgers alone.",
+        "failures": "Whether all that stands in the way counts, or the first constraint hides the rest.",
+    },
+    "AttestedPolicy": {
+        "supports": "Whether data that only their proposer vouches for may lift a claim to `supported`.",
+        "eliminates": "Whether such data may eliminate hypotheses.",
+        "proves": "Whether such data may count towards `proven`.",
+    },
+    "BeliefPolicy": {
+        "conclusions": "Whether a conclusion may name a hypothesis that was eliminated.",
+        "tier": "The lowest tier of who may change what is believed.",
+    },
+    "Budgets": {
+        "calls": "How many calls; null is no limit.",
+        "tokens": "How many tokens, as tools report them; null is no limit.",
+        "cpu_ms": "How much processor time, as tools report it; null is no limit.",
+        "disk_bytes": "How many bytes on disk, as tools report them; null is no limit.",
+    },
+    "CallsPolicy": {
+        "max_timeout_ms": "How long any call may take, whatever its tool says.",
+        "begin_within_seconds": "When a call must have begun that was approved and that its caller runs.",
+    },
+    "CapabilityRule": {
+        "name": "What it is called; each rule has a name of its own.",
+        "principals": "Ids of those who get it, or all of `prefix/*`.",
+        "roles": "Roles that get it.",
+        "expires_in_seconds": "How long one is good for; the next goes on with what is left of its budgets.",
+    },
+    "CataloguesPolicy": {
+        "new_tools": "Whether a tool that comes new into a catalogue waits for a person.",
+        "trust_annotations": "Whether a tool that does not say that it destroys nothing counts as DELETE.",
+    },
+    "ContentPolicy": {
+        "max_bytes_per_principal": "How many bytes of one principal are kept.",
+        "max_items_per_principal": "How many items of one principal are kept.",
+        "max_item_bytes": "How large one item may be.",
+    },
+    "ContextPolicy": {
+        "tellers": "Principals whose context counts, by id or all of `prefix/*`.",
+        "witnesses": "Principals whose reports of results count as witnessed.",
+        "own_addresses": "The user's own addresses.",
+        "tools": "What tools do whose names do not tell, by id or all of a prefix such as `crm.*`.",
+        "project": "Whether commands are harmless that change files inside the user's project alone.",
+        "lexicon": "The language in which texts are read.",
+        "max_bytes": "How large one item may be.",
+        "max_items": "How many items a session takes.",
+    },
+    "EliminationPolicy": {
+        "require": "Whether an elimination must cite what somebody else than its author has seen.",
+    },
+    "EpisodePolicy": {
+        "wall_seconds": "How long an episode may last; null is no limit.",
+        "candidates": "How many candidates it may have judged; null is no limit.",
+        "planning_depth": "How many proposals it may have; null is no limit.",
+        "tool_depth": "How many proposals may have calls let through; null is no limit.",
+        "tokens": "How many tokens its calls may use; null is no limit.",
+        "rest_seconds": "When the next episode may begin; null waits for somebody who resumes.",
+    },
+    "EvidencePolicy": {
+        "min_confidence": "How sure a fact's best source must be.",
+        "hash": "Whether digests that are not SHA-256 are refused.",
+        "max_age_seconds": "How old evidence may be; null is any age.",
+        "require": "How far a claim's best evidence must be known here: for all, by type, or by tier too.",
+    },
+    "FirewallPolicy": {
+        "alpha": "How often, of all that is tried about a claim, an error is accepted.",
+        "attempts_per_claim": "How often a claim may be tried.",
+        "automatic": "Types of intents that need no person where evidence warrants them; never for `proven`.",
+        "automatic_downgrades": "Whether a status may fall without a person.",
+        "intent_expires_seconds": "How long an intent waits for a person.",
+    },
+    "Guarantee": {
+        "name": "What it is called where it is broken.",
+        "tool": "Only about calls of this tool.",
+        "capability": "Only about calls that need this capability.",
+        "agent_tier": "Only about callers of this tier.",
+        "mode": "Only about sessions in this mode.",
+        "when": "Only about calls for which this condition holds.",
+        "constraint": "The constraint that `fire` and `matter` are about.",
+        "never": "What no call may do: pass without a person, pass or wait at all, fire, or matter.",
+        "can": "What some call must be able to do: pass, fire, or matter.",
+        "update": "What a new policy must not do: permit what was not, or deny anything less.",
+        "never_conflict": "Two constraints that must not want different things of one call.",
+    },
+    "InterruptPolicy": {
+        "cooldown_seconds": "How long it takes from one interrupt to the next.",
+        "wakes": "How many interrupts there may be in a window; null is no limit.",
+        "window_seconds": "How long a window is.",
+        "rising": "The level from which on a surprisal interrupts.",
+        "falling": "The level that must have been told before a surprisal interrupts again.",
+    },
+    "LimitsPolicy": {
+        "requests_per_second": "How many requests of one principal are answered per second and process.",
+        "bytes_in_flight": "How many bytes of one principal are under way at once, per process.",
+        "pending_approvals": "How many items may wait in the inbox because of one principal.",
+        "running_experiments": "How many runs of one principal may be under way.",
+        "open_sessions": "How many sessions of one principal may be open.",
+        "bundle_bytes": "How large one bundle of claims may be.",
+    },
+    "MeasurementRule": {
+        "methods": "Methods that count; none named is any.",
+        "min_k": "How many answers it must rest on.",
+        "judges": "Judges that count; none named is any.",
+        "witnessed": "Whether its answers must have been drawn by somebody else than who proposes.",
+    },
+    "MemoryPolicy": {
+        "confirm_above": "How sure an entry with sources must be to count as confirmed.",
+    },
+    "ModePolicy": {
+        "budget_share": "How much of every budget is there; above 1, more of episodes and of nothing else.",
+        "network": "Whether calls are let through that could reach the network.",
+        "mutating": "Whether calls are let through that change things.",
+    },
+    "ModesPolicy": {
+        "rules": "What holds in each mode.",
+        "recover_seconds": "How long a lowered mode lasts before it goes one step up.",
+    },
+    "ProvenancePolicy": {
+        "sources": "Whether each role may name as a source only what it is.",
+        "inputs": "Whether inputs must be records of the session.",
+        "permissions": "Whether who names a capability must hold it.",
+        "capabilities": "Whether a capability says under which policy and at whose word it was issued.",
+    },
+    "Scope": {
+        "tools": "Ids of tools; `*` is all.",
+        "fs_read_roots": "Absolute paths below which files may be read.",
+        "fs_write_roots": "Absolute paths below which files may be written.",
+        "net_allowlist": "Hosts that may be reached; `*` is all.",
+    },
+    "SecurityPolicy": {
+        "rate_limit": "How many bundles one principal may submit in a window.",
+        "rate_window_seconds": "How long a window is.",
+        "allowed_origins": "Web origins whose pages may speak; none named is none.",
+        "relays": "Agents that a principal may speak for, by id or all of `prefix/*`.",
+    },
+    "TerminationPolicy": {
+        "force_roles": "Roles that may end a session before one hypothesis is left.",
+        "stability_window": "How many of the last conclusions must agree.",
+    },
+    "TierRaise": {
+        "to": "The least tier of such claims.",
+        "agents": "Of whom, by id or all of a prefix.",
+        "types": "Of which types.",
+        "words": "With one of these words in the statement, in whatever spelling.",
+    },
+    "TiersPolicy": {
+        "tools": "The least tiers of tools, by id or all of a prefix such as `db.*`.",
+        "raise": "Claims that have a higher tier than they say.",
+        "propositions": "The tier of a decision that changes the status of a proposition.",
+    },
+    "ToolDefinition": {
+        "schema": "The JSON Schema of its arguments.",
+        "description": "What it does, for who reads a card.",
+        "capabilities": "What a call of it needs; constraints name these as a subject.",
+        "tier": "How dangerous it is; a policy raises what a tool says of itself, and never lowers it.",
+        "mutates": "Whether it changes things; then a call needs an `idempotency_key`.",
+        "fs_read_args": "Arguments that are paths it reads.",
+        "fs_write_args": "Arguments that are paths it writes.",
+        "net_args": "Arguments that are addresses it reaches.",
+        "timeout_ms": "How long a call may take.",
+        "concurrent": "Whether calls of it may run beside others of their proposal.",
+        "executor": "With `caller`, whoever is let through runs it, and reports what came of it.",
+        "shell_args": "Arguments that a shell reads as commands, where the caller runs it.",
+        "workspace_args": "Arguments that are files it writes, where the caller runs it.",
+        "network": "With false, no call of it ever reaches the network.",
+    },
+    "UncertaintyPolicy": {
+        "explain_above": "Above this, uncertainty is told along with the answer.",
+        "defer_above": "Above this, a person is asked.",
+        "require": "Whether it must have been measured: in one word, or by tier.",
+    },
+    "Uses": {
+        "tokens": "The most tokens that one call uses; null is not said.",
+        "cpu_ms": "The most processor time that one call uses; null is not said.",
+        "disk_bytes": "The most bytes on disk that one call uses; null is not said.",
+    },
+}

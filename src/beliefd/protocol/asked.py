@@ -1,0 +1,61 @@
+"""What a card tells of how a question came up: where a call's values stood, and what was decided before."""
+
+from typing import Any, Final
+
+import msgspec
+
+from beliefd.kernel.approvals.state import ApprovalStatus
+from beliefd.kernel.origin.facts import ValueFact
+from beliefd.kernel.substrate.constraints import Reason
+from beliefd.kernel.values import TierName
+from beliefd.protocol.operation import Answer
+
+INSTEAD: Final = "propose it with these arguments instead: "
+"""What a no says to the agent whose call a person edited; the arguments follow, as JSON."""
+
+
+def with_instead(reason: str, args: dict[str, Any]) -> str:
+    """The reason of a no that says which arguments to propose."""
+    return f"{reason}\n{INSTEAD}{msgspec.json.encode(args).decode()}".lstrip()
+
+
+def instead_in(reason: str) -> dict[str, Any] | None:
+    """The arguments that a no asked for; None if it asked for none."""
+    _, found, written = reason.rpartition(INSTEAD)
+    try:
+        return msgspec.json.decode(written, type=dict[str, Any]) if found else None
+    except msgspec.DecodeError:
+        return None
+
+
+class AskedCall(Answer, frozen=True):
+    """A tool call or a change of state as it was judged when it was asked for.
+
+    `description` is the tool's own, `origin` are the values that were traced, each with where it stood,
+    `reasons` what stood in the way with what was read. `policy_hash` is the policy that asked.
+    """
+
+    description: str
+    declared_tier: TierName | None
+    origin: list[ValueFact]
+    reasons: list[Reason]
+    policy_hash: str
+    run_by_caller: bool
+
+
+class DecidedBefore(Answer, frozen=True):
+    """An item of the same session that was about the same, and what came of it."""
+
+    approval_id: str
+    status: ApprovalStatus
+    decided_by: str | None
+    opened_at: str
+    reason: str
+
+
+class Sign(Answer, frozen=True):
+    """Something that was found out about a call and speaks for care; `grave` if it cannot be taken back, or
+    if somebody other than the user seems to be behind it."""
+
+    words: str
+    grave: bool

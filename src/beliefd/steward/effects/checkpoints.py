@@ -1,0 +1,236 @@
+"""Checkpoints: signed on a schedule and on demand, cosigned by witnesses, anchored elsewhere."""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+from functools import partial
+from pathlib import Path
+from typing import Final
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from beliefd.kernel.errors import BeliefdError, Code
+from beliefd.ledger.checkpoints import refuse_smaller
+from beliefd.ledger.envelope import LedgerBroken
+from beliefd.ledger.notes import (
+    BadNote,
+    Checkpoint,
+    Note,
+    Signature,
+    VerifierKey,
+    read_checkpoint,
+    read_note,
+    signers,
+)
+from beliefd.steward.effects.log_keys import LogKeys
+from beliefd.steward.environment import Environment
+from beliefd.steward.key_files import read_private, write_private
+from beliefd.steward.log import REPAIR, Log
+from beliefd.steward.write.system import SystemLedger
+from beliefd.stores.base import StorageUnavailable, Store
+from beliefd.stores.log import KeptCheckpoint
+
+log = logging.getLogger("beliefd.log")
+EVERY_SECONDS: Final = 60.0
+RECENT: Final = 100
+"""Among so many of the last checkpoints, one is looked for that all witnesses have cosigned."""
+Ask = Callable[[int], Awaitable[list[Signature]]]
+"""Asks a witness for signatures, given what it has cosigned last."""
+Anchor = Callable[[KeptCheckpoint], Awaitable[None]]
+
+
+class LogSettings(Struct, frozen=True):
+    """How a log is signed. Without a key nothing is; `every` is in seconds, and 0 signs on demand only."""
+
+    key: Path | None = None
+    origin: str | None = None
+    every: float = EVERY_SECONDS
+    witnesses: tuple[VerifierKey, ...] = ()
+    witness_urls: tuple[str, ...] = ()
+    anchors: tuple[Anchor, ...] = ()
+
+    @property
+    def seen(self) -> Path | None:
+        """Where the last signed checkpoint stands beside the key, to be compared with the store."""
+        return None if self.key is None else self.key.with_suffix(".checkpoint")
+
+
+class Submitted(Struct, frozen=True):
+    """The size that a witness has cosigned last, and why it has not cosigned what it was asked to since."""
+
+    size: int = 0
+    failure: BeliefdError | None = None
+
+
+class Checkpoints:
+    """Of one store, by one server."""
+
+    def __init__(
+        self, store: Store, tree: Log, system: SystemLedger, environment: Environment, settings: LogSettings
+    ) -> None:
+        self._store = store
+        self._log = tree
+        self._system = system
+        self._environment = environment
+        self._signing = asyncio.Lock()
+        self.settings = settings
+        self.submitted: dict[str, Submitted] = {}
+        """By the address of the witness; nothing of what was before this process."""
+        self.keys = LogKeys(store, system, settings.key, settings.origin)
+
+    async def newest(self, size: int | None = None) -> KeptCheckpoint | None:
+        """The last one that all required witnesses have cosigned; or of a size, whoever has."""
+        kept = await self._store.checkpoints(RECENT, size)
+        if size is not None:
+            return kept[0] if kept else None
+        return next((one for one in kept if self._witnessed(one)), None)
+
+    def _witnessed(self, kept: KeptCheckpoint) -> bool:
+        try:
+            by = signers(read_note(kept.note), self.settings.witnesses)
+        except BadNote:  # the row was changed
+            return False
+        return all(key in by for key in self.settings.witnesses)
+
+    # -- signing -----------------------------------------------------------------------------------
+
+    async def sign(self) -> KeptCheckpoint:
+        """Cover everything that is recorded by now; what is covered already is not signed again."""
+        async with self._signing:
+            keys = await self.keys.usable()
+            await self._log.catch_up()
+            size = await self._store.log_size()
+            checkpoint = Checkpoint(keys[0].verifier.name, size, await self._log.root(size))
+            await self._refuse_other_history(checkpoint.origin, size)
+            kept = await self._keep(checkpoint, [key.sign(checkpoint.text) for key in keys])
+            if self.settings.seen is not None:
+                write_private(self.settings.seen, kept.note.encode(), replace=True)
+        kept = await self._ask_witnesses(kept)
+        await self._anchor(kept)
+        return kept
+
+    async def refuse_unsignable(self) -> None:
+        """Raise what signing would raise now. Nothing is written, and no key is made."""
+        for key in self.keys.fitting(await self._system.log_keys())[:1]:
+            await self._refuse_other_history(key.verifier.name, await self._store.log_size())
+
+    async def _refuse_other_history(self, origin: str, size: int) -> None:
+        """INVARIANT: a log never signs two histories. What was signed before is kept in the store, and beside
+        the key, where a store that was put back does not change it."""
+        kept = [one.note for one in await self._store.checkpoints(1)]
+        if self.settings.seen is not None and (seen := read_private(self.settings.seen)) is not None:
+            kept.append(seen.decode("utf-8", "replace"))
+        for note in kept:
+            try:
+                earlier = read_checkpoint(read_note(note))
+            except BadNote as error:
+                text = f"what was signed last cannot be read: {error}; `{self.settings.seen}` holds it, too"
+                raise BeliefdError(Code.CHECKPOINT_FORGED, text) from None
+            if earlier.origin != origin:
+                continue  # another log, which ended
+            refuse_smaller(earlier, size)
+            if not await self._log.extends(earlier):
+                text = f"the log is not the one that was signed at size {earlier.size}"
+                raise BeliefdError(Code.SPLIT_VIEW, f"{text}: it was changed, or is another one{REPAIR}")
+
+    async def _keep(self, checkpoint: Checkpoint, lines: list[Signature]) -> KeptCheckpoint:
+        note = Note(checkpoint.text).signed(lines)
+        kept = KeptCheckpoint(checkpoint.size, str(note), self._environment.now())
+        if await self._store.keep_checkpoint(kept):
+            return kept
+        return await self._add(checkpoint, lines)  # it was signed before, here or by another server
+
+    async def _add(self, checkpoint: Checkpoint, lines: list[Signature]) -> KeptCheckpoint:
+        """Put signatures under a checkpoint that is kept, beside those that it has."""
+        while True:
+            found = await self._store.checkpoints(RECENT, checkpoint.size)
+            same = [one for one in found if read_note(one.note).text == checkpoint.text]
+            if not same:
+                text = f"no checkpoint of size {checkpoint.size} with this root was signed here"
+                raise BeliefdError(Code.NOT_FOUND, text)
+            note = read_note(same[0].note)
+            more = [one for one in lines if one not in note.signatures]
+            kept = replace(same[0], note=str(note.signed(more)))
+            if not more or await self._store.keep_checkpoint(kept, same[0].note):
+                return kept
+
+    async def add_cosignatures(self, text: str) -> KeptCheckpoint:
+        """Take the signatures of witnesses that are known here from a checkpoint; others do not count."""
+        try:
+            note = read_note(text)
+            by = signers(note, self.settings.witnesses)
+            checkpoint = read_checkpoint(note)
+        except BadNote as error:
+            raise BeliefdError(Code.CHECKPOINT_FORGED, str(error), {"path": "$.note"}) from None
+        names = {(key.name, key.key_id) for key in by}
+        lines = [one for one in note.signatures if (one.name, one.key_id) in names]
+        if not lines:
+            text = "it has no signature of a witness that this server knows; name it with `--log-witness`"
+            raise BeliefdError(Code.CHECKPOINT_FORGED, text, {"path": "$.note"})
+        return await self._add(checkpoint, lines)
+
+    # -- witnesses ---------------------------------------------------------------------------------
+
+    async def _ask_witnesses(self, kept: KeptCheckpoint) -> KeptCheckpoint:
+        """Ask those that have an address, all at once. The checkpoint stays as it was signed, whatever they
+        do. It is shown when all have cosigned, and they are asked again until they have."""
+        if not self.settings.witness_urls or self._witnessed(kept):
+            return kept
+        from beliefd.steward.effects.witnesses import Asked, cosignatures
+
+        note = read_note(kept.note)
+        size, leaves = read_checkpoint(note).size, await self._store.log_size()
+        asked = Asked(note, leaves, self.settings.witnesses, lambda old: self._log.consistency(old, size))
+        told = await asyncio.gather(
+            *(self._noted(url, size, partial(cosignatures, url, asked)) for url in self.settings.witness_urls)
+        )
+        lines = [line for one in told for line in one]
+        return await self._add(read_checkpoint(note), lines) if lines else kept
+
+    async def _noted(self, url: str, size: int, ask: Ask) -> list[Signature]:
+        """The signatures that a witness gives, and in `submitted` what came of asking."""
+        before = self.submitted.get(url, Submitted())
+        try:
+            lines = await ask(before.size)
+        except BeliefdError as error:
+            if before.failure is None or str(before.failure) != str(error):
+                log.warning("the checkpoint of size %d waits for a witness: %s", size, error)
+            self.submitted[url] = Submitted(before.size, error)
+            return []
+        self.submitted[url] = Submitted(size)
+        return lines
+
+    async def _ask_again(self) -> None:
+        """Nothing was recorded since, but a witness that was away may be back."""
+        for kept in await self._store.checkpoints(1):
+            await self._ask_witnesses(kept)
+
+    async def _anchor(self, kept: KeptCheckpoint) -> None:
+        """A place that cannot be reached loses this checkpoint, and gets the next, which covers as much."""
+        for anchor in self.settings.anchors:
+            try:
+                await anchor(kept)
+            except OSError as error:
+                log.warning("the checkpoint of size %d was not anchored: %s", kept.size, error)
+
+    # -- on a schedule -----------------------------------------------------------------------------
+
+    async def run(self) -> None:
+        """Sign whenever the log has grown; never returns."""
+        told = ""
+        while True:
+            await asyncio.sleep(self.settings.every or 3600.0)
+            if not self.settings.every:
+                continue
+            try:
+                await (self.sign() if await self._has_grown() else self._ask_again())
+                told = ""
+            except (BeliefdError, StorageUnavailable, LedgerBroken) as error:
+                if str(error) != told:
+                    log.error("no checkpoint is signed: %s", error)
+                told = str(error)
+
+    async def _has_grown(self) -> bool:
+        newest = await self._store.checkpoints(1)
+        return await self._store.log_size() > (newest[0].size if newest else 0)

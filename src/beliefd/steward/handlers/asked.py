@@ -1,0 +1,135 @@
+"""What a card tells of how a question came up, read from the entry that asked and from the session."""
+
+from heapq import nlargest
+from typing import Final
+
+from msgspec import UNSET
+
+from beliefd.kernel.approvals.opening import opened_by, results_of
+from beliefd.kernel.approvals.shaping import content_in
+from beliefd.kernel.approvals.state import OPEN, Approval, CallSubject, DeltaSubject, Subject
+from beliefd.kernel.origin.facts import CallFacts, ValueFact
+from beliefd.kernel.state import Session
+from beliefd.kernel.substrate.events import CandidateResult
+from beliefd.kernel.substrate.tools import CallFinding, ProposalFindings
+from beliefd.ledger.envelope import Entry
+from beliefd.protocol.asked import AskedCall, DecidedBefore, instead_in
+from beliefd.steward.entries import entry_of
+from beliefd.stores.base import Store
+
+SOUGHT: Final = 5_000
+"""In a session with more items than this, the same content is not looked for."""
+LOOKED_UP: Final = 20
+TRACED: Final = ("sinks", "objects", "links", "payload", "orders")
+"""What of a call is traced to where it stood, the most telling first."""
+SAID: Final = ("approved", "rejected")
+"""Settled by a word that the item keeps, with its time."""
+
+
+async def asked_call(store: Store, session_id: str, approval: Approval) -> AskedCall | None:
+    """How a call or a change of state was judged when it was asked for."""
+    if not isinstance(approval.subject, CallSubject | DeltaSubject):
+        return None
+    entry = await entry_of(store, session_id, approval.event_id)
+    for place, result in enumerate(results_of(entry.delta)):
+        if result.approval is not None and result.approval.approval_id == approval.approval_id:
+            return _asked(entry, result, _finding(entry, place))
+    return None
+
+
+def _finding(entry: Entry, place: int) -> CallFinding | None:
+    calls = entry.facts.calls if isinstance(entry.facts, ProposalFindings) else ()
+    return calls[place] if place < len(calls) else None
+
+
+def _asked(entry: Entry, result: CandidateResult, found: CallFinding | None) -> AskedCall:
+    definition = None if found is None else found.definition
+    return AskedCall(
+        description="" if definition is None else definition.description,
+        declared_tier=None if definition is None else definition.tier,
+        origin=[] if found is None or found.origin is UNSET else _traced(found.origin),
+        reasons=list(result.reasons),
+        policy_hash=entry.policy_hash,
+        run_by_caller=definition is not None and definition.is_run_by_caller,
+    )
+
+
+def _traced(facts: CallFacts) -> list[ValueFact]:
+    found = (one for name in TRACED for one in getattr(facts, name))
+    return list({(one.argument, one.value): one for one in found}.values())
+
+
+async def before(
+    store: Store, session: Session, approval: Approval, subject: Subject
+) -> list[DecidedBefore] | None:
+    """Of the newest items of the session that were settled, those about the same; None if there are too many
+    to look. What is settled is known by its opening event alone, so few of them are looked up."""
+    held = session.approvals.by_id
+    if len(held) > SOUGHT:
+        return None
+    kind, wanted = type(approval.subject), content_in(subject)
+    others = [one for one in held.values() if one.status not in OPEN and type(one.subject) is kind]
+    newest = nlargest(LOOKED_UP, others, key=lambda one: one.opened_at)
+    found = []
+    for one in newest:
+        if one.approval_id != approval.approval_id:
+            was = await opening_subject(store, session.session_id, one)
+            found += [_before(one)] if content_in(was) == wanted else []
+    return found
+
+
+def _before(one: Approval) -> DecidedBefore:
+    return DecidedBefore(
+        approval_id=one.approval_id,
+        status=one.status,
+        decided_by=one.decided_by,
+        opened_at=one.opened_at,
+        reason=next((word.reason for word in reversed(one.approvals) if word.reason), ""),
+    )
+
+
+async def opening_subject(store: Store, session_id: str, approval: Approval) -> Subject:
+    """What an item is about, as the event has it that opened it; as the state has it where an older ledger
+    names another event."""
+    entry = await entry_of(store, session_id, approval.event_id)
+    opened = {one.approval_id: one for one in opened_by(entry.delta)}
+    return opened.get(approval.approval_id, approval).subject
+
+
+async def edited_from(store: Store, session: Session, approval: Approval, subject: Subject) -> str | None:
+    """The item whose edit this one is: the one that it took the place of, or the call that was rejected with
+    the arguments that are proposed now."""
+    held = session.approvals.by_id
+    if len(held) > SOUGHT:
+        return None
+    name = approval.approval_id
+    found = next((one.approval_id for one in held.values() if one.successor == name), None)
+    if found is not None or not isinstance(subject, CallSubject) or subject.candidate is None:
+        return found
+    call = subject.candidate
+    rejected = [
+        one
+        for one in held.values()
+        if one.status == "rejected"
+        and one.opened_at < approval.opened_at
+        and any(instead_in(word.reason) == call.args for word in one.approvals)
+    ]
+    for one in nlargest(LOOKED_UP, rejected, key=lambda one: one.opened_at):
+        was = await opening_subject(store, session.session_id, one)
+        if isinstance(was, CallSubject) and was.candidate and was.candidate.tool_id == call.tool_id:
+            return one.approval_id
+    return None
+
+
+def decided_at(session: Session, approval: Approval) -> str | None:
+    """When it was settled: with the last word on it, when what took its place was opened, or when its time
+    was over. None while it is open, and where none of these tells."""
+    if approval.status in OPEN:
+        return None
+    following = session.approvals.by_id.get(approval.successor) if approval.successor else None
+    if following is not None:
+        return following.opened_at
+    if approval.status == "timed_out":
+        return approval.expires_at
+    said = approval.approvals if approval.status in SAID else ()
+    return said[-1].timestamp if said else None

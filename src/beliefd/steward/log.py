@@ -1,0 +1,64 @@
+"""The log of a store: giving leaves to entries, and the roots and proofs that come of it."""
+
+import asyncio
+import time
+from collections.abc import Collection, Iterable
+from typing import Final
+
+from beliefd.kernel.errors import BeliefdError, Code
+from beliefd.ledger import merkle
+from beliefd.ledger.merkle import BadProof, Range
+from beliefd.ledger.notes import Checkpoint
+from beliefd.stores.base import Store
+
+AT_ONCE: Final = 4_096
+"""So many entries get their leaves in one transaction."""
+PAGE: Final = 1_000
+REPAIR: Final = "; look with `beliefd log check`, and put it right with `beliefd log rebuild`"
+
+
+class Log:
+    """What a store's tree shows. All of it is computed from few tiles, however long the log is."""
+
+    def __init__(self, store: Store) -> None:
+        self.store = store
+
+    async def catch_up(self, share: float = 0.0) -> int:
+        """Give leaves to everything that has none; how many got one. After each batch it rests `share` times
+        as long as that took."""
+        added, after = 0, ""
+        while page := await self.store.unlogged(after, PAGE):
+            added += await self.add(page, share)
+            after = page[-1]
+        return added
+
+    async def add(self, session_ids: Collection[str], share: float = 0.0) -> int:
+        """The same for a few sessions."""
+        added, started = 0, time.monotonic()
+        while taken := await self.store.add_leaves(session_ids, AT_ONCE):
+            added += taken
+            await asyncio.sleep(share * (time.monotonic() - started))
+            started = time.monotonic()
+        return added
+
+    async def root(self, size: int) -> bytes:
+        hashes = await self._hashes(merkle.roots(size))
+        return hashes[0] if hashes else merkle.EMPTY_ROOT
+
+    async def inclusion(self, index: int, size: int) -> list[bytes]:
+        return await self._hashes(merkle.inclusion_ranges(index, size))
+
+    async def consistency(self, first: int, size: int) -> list[bytes]:
+        return await self._hashes(merkle.consistency_ranges(first, size))
+
+    async def extends(self, kept: Checkpoint) -> bool:
+        """Does the log begin with what this checkpoint covers? It must have at least its size."""
+        return await self.root(kept.size) == kept.root
+
+    async def _hashes(self, ranges: Iterable[Range]) -> list[bytes]:
+        wanted = list(ranges)
+        tiles = await self.store.tiles(merkle.tiles_for(wanted))
+        try:
+            return merkle.proof(wanted, tiles)
+        except BadProof as error:
+            raise BeliefdError(Code.LEDGER_BROKEN, f"the log is damaged: {error}{REPAIR}") from None

@@ -1,0 +1,83 @@
+"""`beliefd inbox tell`: people hear of the inbox in a chat and by mail; logs say it in lines."""
+
+import json
+import logging
+from pathlib import Path
+
+import pytest
+
+import beliefd as library
+from beliefd.cli.logs import Lines
+from beliefd.testing.world import AGENT, ONTOLOGY
+from tests.cli.runner import answer, beliefd, process
+from tests.cli.test_claims import bundle
+from tests.support.mail import mail_server
+from tests.support.receiver import Receiver, until
+from tests.support.server import ServerProcess
+
+SECONDS = 120
+
+
+@pytest.fixture
+def waiting(data: Path, session: str) -> str:
+    with library.open(data / "beliefd.db", principal=AGENT) as embedded:
+        return str(embedded.submit_claims(session, bundle("DELETE", "drop <carts> & all")).approval_id)
+
+
+def test_a_chat_and_a_mailbox_are_told_what_waits_and_what_became_of_it(
+    data: Path, session: str, waiting: str
+) -> None:
+    chat = Receiver()
+    with mail_server() as mails:
+        to = ("--chat", chat.url, "--mail", mails.url, "--to", "ann@example.org", "--to", "bob@example.org")
+        place = ("--console", "https://desk.example.org/")
+        with process("inbox", "tell", *to, *place, "--waiting", "--count", "2", "--data", data) as telling:
+            assert mails.arrived.acquire(timeout=SECONDS)
+            answer("inbox", "reject", waiting, "--yes", "--reason", "no", "--data", data)
+            assert mails.arrived.acquire(timeout=SECONDS)
+            assert telling.wait(SECONDS) == 0
+    chat.close()
+    first, second = (json.loads(body)["text"].splitlines() for _, body in chat.heard)
+    assert first[0] == "DELETE: a bundle waits for a person"
+    assert first[1] == f"proposed by {AGENT.id} in session {session}"
+    assert first[-1] == f"https://desk.example.org/inbox/{waiting}"
+    assert second[0] == "DELETE: a bundle is rejected by operator://local"
+    asked, ended = mails.mails
+    assert (asked["Subject"], asked["To"]) == (f"[beliefd] {first[0]}", "ann@example.org, bob@example.org")
+    assert ended["In-Reply-To"] == asked["Message-ID"]
+    assert "carts" not in asked.as_string() + str(chat.heard), "what agents write stays here"
+
+
+def test_where_to_is_asked_for(data: Path, waiting: str) -> None:
+    at = ("--data", data)
+    no_mail = ("--mail", "http://x", "--to", "a@b")
+    for arguments in ((), ("--chat", "ftp://x"), ("--mail", "smtp://x"), no_mail):
+        assert beliefd("inbox", "tell", *arguments, *at).exit_code == 2
+
+
+def test_a_server_logs_a_line_per_request_and_per_change_of_the_inbox(tmp_path: Path) -> None:
+    server = ServerProcess(tmp_path, options=("--log-format", "json", "--log-level", "info"))
+    try:
+        with server.client() as client:
+            session = client.declare_session(["a", "b"], ONTOLOGY).session_id
+            waits = client.submit_claims(session, bundle("DELETE", "drop\nit")).approval_id
+        until(lambda: "approval.pending" in server.output)
+        lines = [json.loads(line) for line in server.output.splitlines() if line.startswith("{")]
+    finally:
+        server.stop()
+    answered = [one for one in lines if one["about"] == "requests"]
+    assert {"declare_session", "submit_claims"} <= {one["operation"] for one in answered}
+    assert all(one["level"] == "info" and one["ms"] >= 0 for one in answered)
+    (pending,) = [one for one in lines if one["about"] == "inbox"]
+    assert (pending["message"], pending["approval_id"]) == ("approval.pending", waits)
+
+
+def test_a_logged_line_is_one_line_whatever_is_in_it() -> None:
+    record = logging.LogRecord("beliefd.http", logging.WARNING, "", 0, "a\nb\x1b[2J %s", ("\u202e",), None)
+    record.fields = {"status": 503}
+    for as_json in (True, False):
+        line = Lines(as_json).format(record)
+        assert "\n" not in line
+        assert "\x1b" not in line
+        assert "\u202e" not in line
+        assert "503" in line

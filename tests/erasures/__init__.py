@@ -1,0 +1,1 @@
+"""Parts beside the ledger: withheld, shown, erased."""

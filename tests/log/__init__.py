@@ -1,0 +1,1 @@
+"""The log: leaves, checkpoints, proofs, keys, witnesses, anchors."""

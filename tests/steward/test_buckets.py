@@ -1,0 +1,128 @@
+"""Buckets of several processes on one store: what all of them let pass is what one would."""
+
+import asyncio
+from collections.abc import Sequence
+
+import pytest
+
+from beliefd.kernel.claims.commands import SubmitClaims
+from beliefd.kernel.policy import Policy
+from beliefd.steward.bootstrap import bootstrap
+from beliefd.steward.buckets import LIGHT, Buckets
+from beliefd.steward.directory import LOCAL_AGENT
+from beliefd.stores.base import StorageUnavailable, Taken
+from beliefd.stores.memory import MemoryStore
+from beliefd.stores.postgres import PostgresStore
+
+RATE, FULL = 10.0, 20.0
+
+
+class Clock:
+    now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+class Shared:
+    """What the database does, by the same clock."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._kept: dict[str, tuple[float, float]] = {}
+        self.asked = 0
+        self.down = False
+
+    async def spend(self, taken: Sequence[Taken]) -> dict[str, float]:
+        if self.down:
+            raise StorageUnavailable("gone")
+        self.asked += 1
+        for one in taken:
+            level, at = self._kept.get(one.name, (one.full, self._clock.now))
+            filled = min(one.full, level + (self._clock.now - at) * one.rate)
+            self._kept[one.name] = (filled - one.count, self._clock.now)
+        return {one.name: self._kept[one.name][0] for one in taken}
+
+
+def passed(buckets: Buckets, tries: int) -> int:
+    return sum(buckets.take("a", RATE, FULL) >= 1 for _ in range(tries))
+
+
+def test_over_time_three_processes_let_as_much_pass_as_one() -> None:
+    clock = Clock()
+    shared = Shared(clock)
+    three = [Buckets(shared, clock) for _ in range(3)]
+    through = 0
+    for _ in range(1000):  # ten tries a step and process, where one is allowed to all of them
+        through += sum(passed(one, 10) for one in three)
+        for one in three:
+            asyncio.run(one.settle())
+        clock.now += 0.1
+    allowed = FULL + RATE * clock.now
+    assert abs(through - allowed) <= 3 * FULL
+
+
+def test_who_goes_slowly_costs_the_store_nothing() -> None:
+    clock = Clock()
+    shared = Shared(clock)
+    buckets = Buckets(shared, clock)
+    for _ in range(100):
+        assert passed(buckets, 1) == 1
+        asyncio.run(buckets.settle())
+        clock.now += 0.5
+    assert shared.asked == 0
+    assert passed(buckets, int(FULL * (1 - LIGHT)) + 2)
+    asyncio.run(buckets.settle())
+    assert shared.asked == 1
+
+
+def test_without_its_store_a_process_counts_for_itself_and_tells_what_it_counted_later() -> None:
+    clock = Clock()
+    shared = Shared(clock)
+    here, there = Buckets(shared, clock), Buckets(shared, clock)
+    shared.down = True
+    assert passed(here, 100) == FULL
+    with pytest.raises(StorageUnavailable):
+        asyncio.run(here.settle())
+    shared.down = False
+    asyncio.run(here.settle())
+    passed(there, 3)
+    asyncio.run(there.settle())
+    assert passed(there, 100) == 0, "what the other took is not known here"
+
+
+def test_the_database_keeps_buckets_as_it_is_told(postgres_url: str) -> None:
+    async def story() -> None:
+        here, there = await PostgresStore.open(postgres_url), await PostgresStore.open(postgres_url)
+        try:
+            taken = [Taken("b", 3, 0.0, 10.0), Taken("a", 12, 0.0, 10.0)]
+            assert await here.spend(taken) == {"a": -2.0, "b": 7.0}
+            assert await there.spend(taken[:1]) == {"b": 4.0}
+            filled = await there.spend([Taken("a", 1, 1e9, 10.0)])
+            assert filled == {"a": 9.0}, "no more than fits"
+            many = [Taken(f"p{number}", 1, 1.0, 10.0) for number in range(200)]
+            await asyncio.gather(*(one.spend(many) for one in (here, there) for _ in range(10)))
+        finally:
+            await here.close()
+            await there.close()
+
+    asyncio.run(story())
+
+
+def test_bundles_are_counted_over_all_processes_on_one_store() -> None:
+    clock = Clock()
+    shared = Shared(clock)
+    policy = Policy()
+    limit = policy.security.rate_limit
+    command = SubmitClaims(bundle=None)  # type: ignore[arg-type]  # nobody looks into it
+    finders = [bootstrap(MemoryStore()).steward.finder for _ in range(2)]
+    for finder in finders:
+        finder._buckets = Buckets(shared, clock)
+    here, there = finders
+    assert [here.count(command, LOCAL_AGENT, policy) for _ in range(limit)] == list(range(limit))
+    asyncio.run(here._buckets.settle())
+    there.count(command, LOCAL_AGENT, policy)
+    while there.count(command, LOCAL_AGENT, policy) < limit * (1 - LIGHT) + 1:
+        pass  # until it is worth telling
+    asyncio.run(there._buckets.settle())
+    assert there.count(command, LOCAL_AGENT, policy) >= limit
