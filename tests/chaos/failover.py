@@ -21,6 +21,7 @@ from tests.support.postgres import execute
 
 ASK_EVERY: Final = 0.2
 ANSWER_SECONDS: Final = 60.0
+COMMIT_SECONDS: Final = 15.0
 COMMIT: Final = "SELECT pg_logical_emit_message(true, 'tests', 'led')"
 
 
@@ -69,19 +70,21 @@ class Failovers(Storm):
         old = await asyncio.to_thread(self.cluster.wait_guarded)
         forced = time.monotonic()
         await asyncio.to_thread(force, old)
-        new = await asyncio.to_thread(self.cluster.wait_leader, old)
+        await asyncio.to_thread(self.cluster.wait_leader, old)
         led = time.monotonic()
-        await self._commits(new)
+        new = await self._commits(old)
         self.changes.append(Change(force.__name__, old.name, new.name, forced, led, time.monotonic()))
         return old
 
-    async def _commits(self, leader: Node) -> None:
-        """Until it does: one that has the lead may have to finish its recovery first."""
+    async def _commits(self, old: Node) -> Node:
+        """Whoever leads by the time that a commit is confirmed: when starved the lead may go on to another,
+        and one that has it may have to finish its recovery first."""
         async with asyncio.timeout(PATIENCE):
             while True:
+                new = await asyncio.to_thread(self.cluster.wait_leader, old)
                 with suppress(asyncpg.PostgresError, OSError):
-                    await asyncio.to_thread(execute, self.cluster.url_of(leader), COMMIT)
-                    return
+                    await asyncio.to_thread(execute, self.cluster.url_of(new), COMMIT, COMMIT_SECONDS)
+                    return new
                 await asyncio.sleep(ASK_EVERY)
 
     # -- beside the clients --------------------------------------------------------------------------

@@ -243,3 +243,33 @@ def test_the_shell_completes_commands(words: str, expected: set[str]) -> None:
         [sys.executable, "-c", script], capture_output=True, text=True, env=environment, check=False
     )
     assert {line.partition(",")[2] for line in told.stdout.splitlines()} == expected
+
+
+def test_ctrl_c_is_heard_even_while_an_object_is_collected() -> None:
+    """Python prints what is raised in there, and goes on as if nobody had pressed a key."""
+    script = """if True:
+        import signal, time, weakref
+        import beliefd.__main__ as entry, beliefd.cli.main as command_line
+
+        class One: ...
+
+        def interrupted(_):
+            signal.raise_signal(signal.SIGINT)
+            for _ in range(1000): ...
+
+        def runs_on():
+            one = One()
+            weak = weakref.ref(one, interrupted)
+            del one
+            time.sleep(60)
+
+        command_line.main = runs_on
+        try:
+            entry.main()
+        except KeyboardInterrupt:
+            print("heard")
+        """
+    run = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, timeout=50, check=False
+    )
+    assert (run.stdout, run.stderr) == ("heard\n", "")

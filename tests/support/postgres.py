@@ -204,15 +204,16 @@ def _began(pid: int) -> str | None:
         return None
 
 
-def execute(url: str, statement: str) -> list[Any]:
+def execute(url: str, statement: str, seconds: float | None = None) -> list[Any]:
+    """Its rows; `TimeoutError` where the answer takes longer than so many seconds."""
     with ThreadPoolExecutor(1) as thread:
-        return thread.submit(asyncio.run, _execute(url, statement)).result()
+        return thread.submit(asyncio.run, _execute(url, statement, seconds)).result()
 
 
-async def _execute(url: str, statement: str) -> list[Any]:
+async def _execute(url: str, statement: str, seconds: float | None) -> list[Any]:
     import asyncpg
 
-    connection = await asyncpg.connect(url)
+    connection = await asyncpg.connect(url, command_timeout=seconds)
     try:
         rows: list[Any] = await connection.fetch(statement)
         return rows
