@@ -11,8 +11,8 @@ from beliefd.ledger.state_hash import state_hash
 from beliefd.protocol.beliefs import snapshot_of
 from beliefd.steward.bootstrap import Runtime, bootstrap
 from beliefd.steward.handlers.ledger import verify_session
+from beliefd.steward.write.queued import Outcome
 from beliefd.steward.write.steward import Steward
-from beliefd.steward.write.turn import Outcome
 from beliefd.stores.base import Store
 from beliefd.stores.memory import MemoryStore
 from beliefd.stores.opening import MEMORY, open_store

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from beliefd.kernel.errors import BeliefdError, Code
 from beliefd.ledger.replay import fold
 from beliefd.steward.bootstrap import Runtime, bootstrap
+from beliefd.steward.write.queued import Outcome
 from beliefd.steward.write.session_queue import UNDER_WAY
 from beliefd.steward.write.steward import Steward
-from beliefd.steward.write.turn import Outcome
 from beliefd.stores.base import Append, HeadMoved, StorageUnavailable
 from beliefd.stores.memory import MemoryStore
 from tests.steward.places import ALICE, applied, declared, eliminate, ledger_of, names

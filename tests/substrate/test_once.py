@@ -18,7 +18,7 @@ from beliefd.kernel.substrate.events import Arbitrated, CallStarted, CallStopped
 from beliefd.steward.effects.tools import EXECUTOR
 from beliefd.steward.facts.call_facts import presented
 from beliefd.steward.facts.finder import Attachments
-from beliefd.steward.write.turn import Outcome
+from beliefd.steward.write.queued import Outcome
 from beliefd.stores.base import StorageUnavailable
 from beliefd.testing.world import AGENT, refused
 from beliefd.tools import slots

@@ -27,7 +27,7 @@ from beliefd.steward.bootstrap import bootstrap
 from beliefd.steward.effects.checkpoints import LogSettings
 from beliefd.steward.facts.threats import Detector
 from beliefd.steward.signin.verifier import Verifier
-from beliefd.steward.write.turn import Outcome
+from beliefd.steward.write.queued import Outcome
 from beliefd.stores.base import InboxRow, Store
 from beliefd.stores.opening import MEMORY
 from beliefd.testing.frozen import Clock

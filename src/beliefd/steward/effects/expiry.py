@@ -20,8 +20,8 @@ from beliefd.steward.facts.finder import Attachments
 from beliefd.steward.failures import not_found
 from beliefd.steward.projections.inbox import RUNNING, row_of
 from beliefd.steward.write.positions import Positions
+from beliefd.steward.write.queued import Outcome
 from beliefd.steward.write.submitting import Submit
-from beliefd.steward.write.turn import Outcome
 from beliefd.stores.base import InboxRow, StorageUnavailable, Store
 
 log = logging.getLogger("beliefd.expiry")

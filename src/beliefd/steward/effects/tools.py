@@ -35,8 +35,8 @@ from beliefd.steward.entries import entry_of
 from beliefd.steward.facts.call_facts import files_of, time_limit
 from beliefd.steward.policies import PolicyInForce
 from beliefd.steward.write.positions import Positions
+from beliefd.steward.write.queued import Outcome
 from beliefd.steward.write.submitting import Submit
-from beliefd.steward.write.turn import Outcome
 from beliefd.stores.base import Store
 from beliefd.tools import slots as places
 from beliefd.tools.registry import Registry, Tool, ToolResult, caller_of

@@ -28,8 +28,8 @@ from beliefd.steward.handlers.claims import judgement_of, submission_of
 from beliefd.steward.handlers.substrate import answer_proposal, read_proposal
 from beliefd.steward.offload import asking, offload
 from beliefd.steward.write.positions import existing_head
+from beliefd.steward.write.queued import Outcome
 from beliefd.steward.write.submitting import Submit, raise_if_refused
-from beliefd.steward.write.turn import Outcome
 from beliefd.stores.base import Store
 from beliefd.tools.biscuit import Signer
 

@@ -38,8 +38,8 @@ from beliefd.steward.handlers.shared import Room, archived_view, cut, view_of
 from beliefd.steward.offload import HEAVY_BYTES, HEAVY_ITEMS, offload
 from beliefd.steward.spaces import Spaces
 from beliefd.steward.write.positions import Positions
+from beliefd.steward.write.queued import Outcome
 from beliefd.steward.write.submitting import Submit, raise_if_refused
-from beliefd.steward.write.turn import Outcome
 from beliefd.stores.archives import Archived, SessionArchived
 from beliefd.stores.base import SessionRow, Store
 

@@ -39,8 +39,8 @@ from beliefd.steward.handlers.shared import page, page_filled, view_of
 from beliefd.steward.offload import HEAVY_BYTES, offload
 from beliefd.steward.policies import PolicyInForce
 from beliefd.steward.write.positions import Positions
+from beliefd.steward.write.queued import Outcome
 from beliefd.steward.write.submitting import Submit, expected, submit_for, submit_on_behalf
-from beliefd.steward.write.turn import Outcome
 from beliefd.stores.base import Store
 
 NO_RECEIPTS: Final = "a check knows none, because receipts belong to a session"

@@ -23,8 +23,8 @@ from beliefd.steward.effects.tools import ToolCalls
 from beliefd.steward.environment import Environment
 from beliefd.steward.handlers.shared import read_as, view_of
 from beliefd.steward.write.positions import Positions
+from beliefd.steward.write.queued import Outcome
 from beliefd.steward.write.submitting import Submit, raise_if_refused, submit_for, submit_on_behalf
-from beliefd.steward.write.turn import Outcome
 
 
 class SchedulingHandlers(Struct, frozen=True):

@@ -17,8 +17,8 @@ from beliefd.protocol.substrate import SubstrateRows
 from beliefd.steward.call import Call
 from beliefd.steward.handlers.beliefs import VERBS, answer_to, submit_verb
 from beliefd.steward.handlers.claims import judgement_of, submit_bundle
+from beliefd.steward.write.queued import Outcome
 from beliefd.steward.write.submitting import Submit
-from beliefd.steward.write.turn import Outcome
 
 
 class ShortWay(Struct, frozen=True):

@@ -66,8 +66,8 @@ from beliefd.steward.handlers.shared import as_recorded, filling, page, read_as,
 from beliefd.steward.handlers.snapshots import made_by
 from beliefd.steward.policies import PolicyInForce
 from beliefd.steward.write.positions import Positions
+from beliefd.steward.write.queued import Outcome
 from beliefd.steward.write.submitting import Submit, submit_for
-from beliefd.steward.write.turn import Outcome
 from beliefd.stores.base import Store
 from beliefd.tools.biscuit import Signer
 from beliefd.tools.registry import Registry, Tool

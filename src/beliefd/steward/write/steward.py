@@ -16,9 +16,10 @@ from beliefd.steward.environment import Environment
 from beliefd.steward.facts.finder import NO_ATTACHMENTS, Attachments, FactFinder
 from beliefd.steward.policies import PolicyInForce
 from beliefd.steward.write.positions import Positions
+from beliefd.steward.write.queued import Counts, Outcome, QueuedCommand
 from beliefd.steward.write.sealed import SealedRefusals
 from beliefd.steward.write.session_queue import SessionQueues
-from beliefd.steward.write.turn import Counts, Outcome, Ports, QueuedCommand
+from beliefd.steward.write.turn import Ports
 from beliefd.stores.base import Store
 
 

@@ -10,7 +10,7 @@ from beliefd.kernel.values import Principal
 from beliefd.steward.call import Call
 from beliefd.steward.facts.call_facts import Proof
 from beliefd.steward.facts.finder import NO_ATTACHMENTS, Attachments
-from beliefd.steward.write.turn import Outcome
+from beliefd.steward.write.queued import Outcome
 from beliefd.uncertainty.sampling import Drawn
 
 E = TypeVar("E")

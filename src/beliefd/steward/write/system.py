@@ -25,9 +25,9 @@ from beliefd.steward.directory import LOCAL_OPERATOR, facts_of
 from beliefd.steward.facts.finder import Attachments
 from beliefd.steward.policies import Origin
 from beliefd.steward.write.positions import Positions
+from beliefd.steward.write.queued import Outcome
 from beliefd.steward.write.sealed import Who
 from beliefd.steward.write.submitting import Submit, raise_if_refused
-from beliefd.steward.write.turn import Outcome
 from beliefd.stores.base import Store, Token
 
 RECORDED: Final = get_args(PolicySource)

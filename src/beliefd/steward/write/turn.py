@@ -1,47 +1,50 @@
 """One pass over the calls that wait for a session: decided one after the other, then written together."""
 
-import asyncio
-from collections import Counter
 from collections.abc import Awaitable
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
 from beliefd import tracing
-from beliefd.kernel.beliefs.commands import DeclareSession, Eliminate, Merge
-from beliefd.kernel.canonical import NotCanonical, canonical, digest
-from beliefd.kernel.claims.commands import SubmitClaims
-from beliefd.kernel.commands import VERB_OF, Command, verb_of
+from beliefd.kernel.beliefs.commands import DeclareSession
+from beliefd.kernel.canonical import NotCanonical, canonical
+from beliefd.kernel.commands import Command, verb_of
 from beliefd.kernel.decide import decide, is_sealed_against
 from beliefd.kernel.doors import speculation_in
 from beliefd.kernel.errors import BeliefdError, Code, invalid
 from beliefd.kernel.event import Refused
-from beliefd.kernel.events import Event, kind_of
+from beliefd.kernel.events import kind_of
 from beliefd.kernel.evolve import begin, evolve
 from beliefd.kernel.facts import Facts, Findings
-from beliefd.kernel.limits import LIMITED
 from beliefd.kernel.policy import Policy
 from beliefd.kernel.state import Session
 from beliefd.kernel.transfers.commands import ReceiveLedger
 from beliefd.kernel.transfers.folds import as_it_counts
 from beliefd.kernel.transfers.state import Foreign
-from beliefd.kernel.values import DEFAULT_SPACE, Head, Principal, Role, Tier
+from beliefd.kernel.values import DEFAULT_SPACE, Principal, Role, Tier
 from beliefd.ledger.chain import seal
-from beliefd.ledger.envelope import Entry, LedgerBroken, Sealed, head_of, payload_of, read
+from beliefd.ledger.envelope import Entry, LedgerBroken, Sealed, head_of, read
 from beliefd.ledger.replay import Position
 from beliefd.ledger.state_hash import state_hash_due
 from beliefd.ledger.withheld import parts_of, said_in_withheld
 from beliefd.steward.environment import Environment
-from beliefd.steward.facts.finder import Attachments, FactFinder, is_examined
+from beliefd.steward.facts.finder import FactFinder, is_examined
 from beliefd.steward.facts.in_force import with_in_force
 from beliefd.steward.facts.resting import content_looked_at
-from beliefd.steward.facts.threats import is_long
-from beliefd.steward.offload import HEAVY_BYTES, HEAVY_ITEMS, in_pool, offload
+from beliefd.steward.offload import HEAVY_BYTES, in_pool, offload
 from beliefd.steward.policies import PolicyInForce
 from beliefd.steward.projections import TOUCHED_BY
 from beliefd.steward.write.positions import Positions, pack, session_not_found
+from beliefd.steward.write.queued import (
+    ANY_HEAD,
+    Counts,
+    Outcome,
+    QueuedCommand,
+    recorded_request,
+    request_hash_of,
+)
 from beliefd.steward.write.sealed import SealedRefusals
 from beliefd.steward.write.withholding import (
     Withheld,
@@ -52,33 +55,10 @@ from beliefd.steward.write.withholding import (
 )
 from beliefd.stores.base import TOKENS, Append, Row, SavedState, Store, UsedKey
 
-ANY_HEAD: Final = (None, "*")
-"""What If-Match says when any head will do."""
 TRANSFERS: Final = Principal(id="steward://transfers", role=Role.TOOL, tier=Tier.READ_ONLY.name)
 """Who writes into a ledger from elsewhere that it is from there."""
-DECLARING: Final = VERB_OF[DeclareSession]
 TURNED_AWAY: Final = (BeliefdError, NotCanonical, UnicodeEncodeError)
 """What is one caller's own error: the others of the turn go on."""
-
-
-class Outcome(Struct, frozen=True):
-    """What became of a command: the event, and the state and place right after it.
-
-    `repeated` tells an answer that was given before: what it let happen has happened, or is under way.
-    """
-
-    event: Event
-    session: Session
-    head: Head
-    repeated: bool = False
-
-
-class Counts(Struct):
-    """What was decided, by verb and kind of event, and how often another process was faster."""
-
-    decided: Counter[tuple[str, str]]
-    retries: int = 0
-    limited: Counter[str] = msgspec.field(default_factory=lambda: Counter(dict.fromkeys(LIMITED, 0)))
 
 
 class Ports(Struct, frozen=True):
@@ -92,66 +72,6 @@ class Ports(Struct, frozen=True):
     counts: Counts
     stored_policies: set[str]
     sealed: SealedRefusals
-
-
-class QueuedCommand(Struct):
-    """A command that waits for its turn, and the caller that waits for its outcome."""
-
-    session_id: str
-    command: Command
-    principal: Principal
-    if_match: str | None
-    key: str | None
-    notes: str | None
-    attachments: Attachments
-    done: "asyncio.Future[Outcome]"
-    recent: int | None = None
-    trace: Any = None
-    withheld: Withheld | None = None
-
-    @property
-    def scope(self) -> str | None:
-        # A declaration has no session yet: its id is new on every try and must not tell tries apart.
-        return None if isinstance(self.command, DeclareSession) else self.session_id
-
-    @property
-    def request_hash(self) -> str:
-        return _request_hash(self.scope, verb_of(self.command), payload_of(self.command), self.notes)
-
-    @property
-    def recorded_hash(self) -> str:
-        """INVARIANT: of what is withheld no hash is kept that somebody could try out texts on."""
-        told = self.withheld
-        if told is None:
-            return self.request_hash
-        return _request_hash(self.scope, verb_of(told.command), payload_of(told.command), told.notes)
-
-    @property
-    def is_plain(self) -> bool:
-        """Can it be decided on a known state without waiting for anything (store, detector, thread)?"""
-        return (
-            self.key is None
-            and self.if_match in ANY_HEAD
-            and not is_examined(self.command)
-            and not self.is_heavy
-        )
-
-    @property
-    def is_heavy(self) -> bool:
-        """Must it be decided beside the event loop? How long the text is that it came in is known at once."""
-        size = self.attachments.size
-        return size > HEAVY_BYTES or is_heavy(self.command, size)
-
-
-def _request_hash(scope: str | None, verb: str, payload: Any, notes: str | None) -> str:
-    asked = {"session": scope, "verb": verb, "payload": payload}
-    return digest(asked if notes is None else {**asked, "notes": notes})
-
-
-def _recorded_request(entry: Entry) -> str:
-    """The hash of the request that an entry records."""
-    scope = None if entry.verb == DECLARING else entry.session_id
-    return _request_hash(scope, entry.verb, msgspec.json.decode(entry.payload), entry.notes)
 
 
 class Turn:
@@ -283,7 +203,7 @@ class Turn:
         if not (parts := parts_of(entry, policy)):
             return None
         payload, notes = await as_it_was_withheld(self._ports.store, parts, call.command, call.notes)
-        return _request_hash(call.scope, entry.verb, payload, notes)
+        return request_hash_of(call.scope, entry.verb, payload, notes)
 
     async def _entry_at(self, used: UsedKey) -> Entry | None:
         here = [one for one in self.entries if one.seq == used.seq and used.session_id == self._session_id]
@@ -298,7 +218,7 @@ class Turn:
             raise LedgerBroken(used.seq, None, "a remembered request points at an event that is not there")
         entry = read(entries[0].record)
         # INVARIANT: an answer is given again to who asked, and to what was asked, as the event says.
-        recorded = await offload(len(entries[0].record) > HEAVY_BYTES, _recorded_request, entry)
+        recorded = await offload(len(entries[0].record) > HEAVY_BYTES, recorded_request, entry)
         if entry.actor.id != used.principal or recorded != used.request_hash:
             text = f"Idempotency-Key `{used.key}` points at an event that another request made"
             raise BeliefdError(Code.STORAGE_UNAVAILABLE, text, {"path": "Idempotency-Key"})
@@ -469,14 +389,3 @@ def _as_answer(error: Exception) -> BeliefdError:
     if isinstance(error, NotCanonical):
         return invalid(error.message, error.path.replace("$.payload", "$", 1))
     return invalid("lone surrogates are not text", "$")
-
-
-def is_heavy(command: Command, size: int = 0) -> bool:
-    """`size` is how many bytes it came in, if that is known."""
-    if isinstance(command, Eliminate):
-        return len(command.eliminated) > HEAVY_ITEMS
-    if isinstance(command, DeclareSession):
-        return len(command.hypotheses) > HEAVY_ITEMS
-    if isinstance(command, SubmitClaims):
-        return is_long(command.bundle, size)
-    return isinstance(command, Merge)
