@@ -13,8 +13,8 @@ from tests.cli.runner import CLEAN
 IMPORTED = re.compile(r"^import time:\s+\d+ \|\s+\d+ \|\s+(\S+)$", re.MULTILINE)
 STOP_SECONDS = 30
 ON_THREADS = ("beliefd.experiments", "beliefd.uncertainty.conformal", "numpy", "scipy")
-"""What only experiments and conformal sets need. They are worked on in threads and processes of their own, and
-a server that is never asked for them saves their memory."""
+"""What only experiments and conformal sets need. They are worked on in threads and processes of their own,
+and a server that is never asked for them saves their memory."""
 
 
 def imported_after_ready(data: Path) -> list[str]:
