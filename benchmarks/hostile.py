@@ -63,6 +63,7 @@ def _idle(victim: Victim, seconds: float) -> float:
 
 
 def _measured(name: str, attack: Attack, victim: Victim, idle: float) -> list[Figure]:
+    victim.rest()
     before = victim.memory
     victim.forget_peak()
     size, unanswered = SMALL, list[str]()

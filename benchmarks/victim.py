@@ -5,6 +5,7 @@ import os
 import re
 import subprocess
 import sys
+import time
 import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -23,6 +24,11 @@ from benchmarks.workload import HYPOTHESES
 
 LISTENING = re.compile(r"http://127\.0\.0\.1:(\d+)")
 PAGE = os.sysconf("SC_PAGE_SIZE")
+TICKS = os.sysconf("SC_CLK_TCK")
+REST_SECONDS = 60.0
+REST_LOOK = 0.3
+AT_REST = 0.05
+"""A share of one core: chores go on."""
 RESET_PEAK = "5"
 POLICY = """
 constraints:
@@ -60,6 +66,22 @@ class Victim(Struct, frozen=True):
 
     def forget_peak(self) -> None:
         Path(f"/proc/{self.pid}/clear_refs").write_text(RESET_PEAK)
+
+    @property
+    def worked(self) -> float:
+        """Seconds of processor time that it has taken."""
+        fields = Path(f"/proc/{self.pid}/stat").read_text().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / TICKS
+
+    def rest(self) -> None:
+        """Wait until it has nothing left to do: what one attack left must not count as the next one's."""
+        until = time.monotonic() + REST_SECONDS
+        worked = self.worked
+        while time.monotonic() < until:
+            time.sleep(REST_LOOK)
+            if (now := self.worked) - worked <= AT_REST * REST_LOOK:
+                return
+            worked = now
 
     def client(self) -> Client:
         return Client(f"http://127.0.0.1:{self.port}", self.hostile, timeout=600)

@@ -236,6 +236,8 @@ async def run_server(
     from beliefd.uncertainty.equivalence.judges import Judges, JudgeSettings
 
     return_large_pieces()
+    judges = Judges(JudgeSettings(**settings.judges))
+    judges.prepare()
     policy = settings.policy()
     sign_in = None if settings.sign_in is None else Verifier(settings.sign_in)
     detectors = named_detectors(settings.detectors) or None  # what one lacks is said before all else
@@ -255,7 +257,7 @@ async def run_server(
         registry=settings.registry,
         signer=Signer(settings.signing_key),
         runner=Runner(settings.workers, settings.ray),
-        judges=Judges(JudgeSettings(**settings.judges)),
+        judges=judges,
         sign_in=sign_in,
         log=settings.log,
     )

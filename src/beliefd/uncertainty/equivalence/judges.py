@@ -68,6 +68,11 @@ class Judges:
         """Is it asked in place? Models are loaded and asked off the event loop, however few the answers."""
         return (name or self.settings.judge) == "lexical"
 
+    def prepare(self) -> None:
+        """Make the light judge now. It is asked in place: whoever asked first would keep all others waiting
+        while its word lists are imported, a tenth of a second."""
+        self.named("lexical")
+
     def model(self) -> LanguageModel:
         """The configured language model, which the server itself can ask."""
         from beliefd.llm.opening import open_model
