@@ -8,6 +8,7 @@ from starlette.types import Receive
 from beliefd.http.headers import Headers, check_content
 from beliefd.http.heap import return_small_pieces
 from beliefd.http.in_flight import Holding
+from beliefd.http.turns import turn
 from beliefd.kernel.errors import BeliefdError, Code
 from beliefd.protocol.operation import MIB
 from beliefd.protocol.operations import Operation
@@ -41,6 +42,8 @@ async def _read(headers: Headers, receive: Receive, limit: int, holding: Holding
     chunks: list[bytes] = []
     size, more = 0, True
     while more and size <= max(limit, DRAIN_LIMIT):
+        if size > HEAVY_BYTES:
+            await turn()
         message = await receive()
         if message["type"] == "http.disconnect":
             raise ClientDisconnect
