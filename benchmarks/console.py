@@ -11,22 +11,17 @@ from typing import Final
 import httpx
 import msgspec
 
-import beliefd
 from beliefd.client import Client
-from beliefd.embedded import AsyncEmbedded
 from beliefd.kernel.values import Role, Tier
 from beliefd.steward.credentials import create_token
 from beliefd.stores.sqlite import SqliteStore
-from beliefd.testing.world import ONTOLOGY
 from benchmarks.figures import Figure, Run, Target, alternate
 from benchmarks.http import POLICY, serving
+from benchmarks.ledgers import filled
 
 SHORT: Final = 100
-AT_ONCE: Final = 256
 ONCE: Final = 1
 """Rounds of what reads all of a long ledger."""
-NAMES: Final = [f"h{at:03}" for at in range(400)]
-SOURCE: Final = "tool://bench"
 MOST_BYTES: Final = 200_000
 MOST_TIMES: Final = 3.0
 PAGES: Final = (
@@ -54,7 +49,7 @@ def console(run: Run) -> list[Figure]:
     data = run.folder / "console"
     data.mkdir()
     counts = (events, SHORT)
-    sessions = asyncio.run(_filled(data / "beliefd.db", counts))
+    sessions = asyncio.run(filled(data / "beliefd.db", counts))
     with _signed_in(run, data) as (client, http):
         long, short = (_places(client, *one) for one in zip(sessions, counts, strict=True))
         return [
@@ -98,34 +93,6 @@ def _figures(http: httpx.Client, page: str, long: str, short: str, rounds: int) 
             target=Target(at_most=MOST_BYTES),
         ),
     ]
-
-
-async def _filled(path: Path, counts: tuple[int, ...]) -> list[str]:
-    """Sessions of so many events each, written by this process."""
-    ledger = await beliefd.open_async(path)
-    try:
-        return [await _session(ledger, events) for events in counts]
-    finally:
-        await ledger.close()
-
-
-async def _session(ledger: AsyncEmbedded, events: int) -> str:
-    opened = await ledger.declare_session(NAMES, ONTOLOGY, metadata={"title": f"{events} events"})
-    for first in range(1, events, AT_ONCE):
-        numbers = range(first, min(first + AT_ONCE, events))
-        await asyncio.gather(*(_eliminate(ledger, opened.session_id, number) for number in numbers))
-    return opened.session_id
-
-
-async def _eliminate(ledger: AsyncEmbedded, session_id: str, number: int) -> None:
-    """After as many as there are names, the same is said again: nothing falls, and all is recorded."""
-    await ledger.eliminate(
-        session_id,
-        source_id=SOURCE,
-        observation_id=f"o{number}",
-        eliminated=[NAMES[number % (len(NAMES) - 1)]],
-        justification={"because": "it was looked at and is not there"},
-    )
 
 
 def _places(client: Client, session_id: str, events: int) -> dict[str, str]:

@@ -10,7 +10,7 @@ import threading
 import time
 import urllib.request
 from contextlib import suppress
-from itertools import islice
+from itertools import chain, islice
 from statistics import median
 
 from msgspec import Struct
@@ -19,6 +19,7 @@ from msgspec.structs import replace
 from benchmarks.attacks import ATTACKS, BODIES, Attack, Unanswered
 from benchmarks.beside import Seen
 from benchmarks.figures import Figure, Run, Target
+from benchmarks.questions import QUESTIONS
 from benchmarks.victim import Victim, attacked, watched
 
 IDLE_SECONDS = 3.0
@@ -52,8 +53,10 @@ def hostile(run: Run) -> list[Figure]:
 
 
 def _rows(run: Run) -> dict[str, Attack]:
-    """Every attack, and operations with the largest body that they take: all, or a few if it is quick."""
-    return {**ATTACKS, **dict(islice(BODIES.items(), run.size(len(BODIES), 3)))}
+    """Every attack, operations with the largest body that they take, and questions about a long ledger: all,
+    or a few of each if it is quick."""
+    few = [islice(rows.items(), run.size(len(rows), 3)) for rows in (BODIES, QUESTIONS)]
+    return {**ATTACKS, **dict(chain.from_iterable(few))}
 
 
 def _idle(victim: Victim, seconds: float) -> float:
@@ -180,7 +183,7 @@ def _after(seconds: float, victim: Victim, number: int) -> Size:
 
 
 def _attack_on(victim: Victim, over: threading.Event, start: int) -> None:
-    attacks = [*ATTACKS.values(), *BODIES.values()]
+    attacks = [*ATTACKS.values(), *BODIES.values(), *QUESTIONS.values()]
     turn = start * len(attacks) // 2
     while not over.is_set():
         with suppress(Unanswered):  # the honest caller beside it counts here

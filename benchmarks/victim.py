@@ -20,9 +20,12 @@ from beliefd.steward.credentials import create_token
 from beliefd.stores.sqlite import SqliteStore
 from beliefd.testing.world import ONTOLOGY
 from benchmarks.beside import Seen
+from benchmarks.ledgers import filled
 from benchmarks.workload import HYPOTHESES
 
 LISTENING = re.compile(r"http://127\.0\.0\.1:(\d+)")
+LONG = 300_000
+"""Events of a session that questions are asked about."""
 PAGE = os.sysconf("SC_PAGE_SIZE")
 TICKS = os.sysconf("SC_CLK_TCK")
 REST_SECONDS = 60.0
@@ -46,6 +49,7 @@ class Victim(Struct, frozen=True):
     honest: str
     hostile: str
     session: str
+    long: str
     policy: Path
     scale: float = 1.0
 
@@ -93,6 +97,7 @@ def attacked(folder: Path, scale: float) -> Iterator[Victim]:
     policy = folder / "policy.yaml"
     policy.write_text(POLICY)
     tokens = asyncio.run(_tokens(folder / "beliefd.db"))
+    [long] = asyncio.run(filled(folder / "beliefd.db", (max(2, int(LONG * scale)),)))
     serve = ["-m", "beliefd.cli.main", "serve", "--port", "0", "--data", str(folder), "--policy", str(policy)]
     serve += ["--tools", "benchmarks.hanging"]
     log = (folder / "server.log").open("wb")
@@ -108,7 +113,7 @@ def attacked(folder: Path, scale: float) -> Iterator[Victim]:
                 session = client.declare_session(HYPOTHESES, ONTOLOGY).session_id
             # The document is built once, for whoever asks first: no caller's doing.
             urllib.request.urlopen(f"http://127.0.0.1:{port}/openapi.json").read()
-            yield Victim(port, process.pid, *tokens, session, policy, scale)
+            yield Victim(port, process.pid, *tokens, session, long, policy, scale)
         finally:
             process.terminate()
             process.wait(60)
