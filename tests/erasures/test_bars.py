@@ -77,7 +77,8 @@ def test_content_that_is_erased_while_somebody_brings_it_is_not_kept(postgres_ur
 
 async def put(connection: Any) -> None:
     """What a store does, one step after the other."""
-    steps, rows = _putting(NAME, PAPER, ANA, UNLIMITED, "default"), None
+    steps = _putting(NAME, PAPER, ANA, UNLIMITED, "default")
+    rows: Any = None
     while True:
         try:
             statement, *values = steps.send(rows)
