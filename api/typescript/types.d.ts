@@ -5696,7 +5696,7 @@ export type StoreCalibration = {
   score?: "aps" | "lac";
 };
 
-/** The store was put back, or is another one: the operator accepted that it knows less. */
+/** The store was put back, or is another one: the operator accepted that it knows less. With `at`, sessions are what they were then, without `left_out` events that came later. */
 export type StoreRestored = {
   /** Which of the shapes this is */
   kind: "store_restored";
@@ -5704,6 +5704,10 @@ export type StoreRestored = {
   seen: Head;
   /** How many events the restored store has */
   found: number;
+  /** With `at`, sessions are what they were then, without `left_out` events that came later. */
+  at?: string;
+  /** With `at`, sessions are what they were then, without `left_out` events that came later. */
+  left_out?: number;
   /** Hypotheses that fall, by their ids */
   eliminated?: Array<string>;
 };

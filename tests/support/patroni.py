@@ -16,6 +16,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
+import asyncpg
 import httpx
 from msgspec import Struct
 
@@ -26,6 +27,7 @@ PACKAGES: Final = {"patroni": "patroni python3-etcd", "etcd": "etcd-server"}
 START_SECONDS: Final = 180.0
 ASK_SECONDS: Final = 1.0
 SCOPE: Final = "house"
+FOLLOWERS: Final = "SELECT count(*) FROM pg_stat_replication WHERE state = 'streaming'"
 
 
 @cache
@@ -155,9 +157,19 @@ class Cluster:
         for _ in self._polls():
             told = self._asked(self.nodes[0], "/cluster") or {"members": []}
             roles = sorted(one["role"] for one in told["members"] if one["state"] in ("running", "streaming"))
-            if roles == sorted(["leader", "sync_standby", *["replica"] * (len(self.nodes) - 2)]):
+            whole = roles == sorted(["leader", "sync_standby", *["replica"] * (len(self.nodes) - 2)])
+            if whole and self._followers() == len(self.nodes) - 1:
                 return
         raise RuntimeError(f"the cluster is not whole:\n{self._words()}")
+
+    def _followers(self) -> int:
+        """How many the leader sends its log to. Patroni says `running` of one that was frozen before it has
+        found out that it must rewind; if the leader is lost then, two of three are, and nobody can write."""
+        leader = self.leader()
+        try:
+            return 0 if leader is None else int(execute(self.url_of(leader), FOLLOWERS)[0][0])
+        except (asyncpg.PostgresError, OSError):
+            return 0
 
     def wait_guarded(self) -> Node:
         """Until the leader may be lost, and return it: Patroni gives its place to nobody who is not on record
@@ -258,7 +270,11 @@ class Cluster:
                     "superuser": {"username": USER, "password": "loopback"},
                     "replication": {"username": "replicator", "password": "loopback"},
                 },
-                "parameters": {"unix_socket_directories": str(self._home)},
+                "parameters": {
+                    "unix_socket_directories": str(self._home),
+                    # So long a standby sleeps before it looks for another leader, or becomes one.
+                    "wal_retrieve_retry_interval": "1s",
+                },
                 "pg_hba": ["host all all 127.0.0.1/32 trust", "host replication all 127.0.0.1/32 trust"],
             },
         }

@@ -50,6 +50,11 @@ class Session(Struct, frozen=True):
     erasures: Erasures = Erasures()
 
 
+def has_ended(session: Session) -> bool:
+    """Does nothing go on in it any more, unless it is unsealed?"""
+    return session.beliefs.terminated or session.transfers.seal is not None
+
+
 def grounded(session: Session) -> Session:
     """The session without its speculative part: all that a rule of the grounded lane is shown."""
     if session.speculation is NO_SPECULATION:

@@ -28,12 +28,14 @@ from beliefd.kernel.errors import BeliefdError, Code
 
 if TYPE_CHECKING:
     from beliefd.stores.base import Store
+    from beliefd.stores.sqlite.cutting import Cut
 
 AS_JSON = click.option("--json", "as_json", is_flag=True, help="Print the answer as JSON.")
 
 
 class MovedStore(Struct, frozen=True):
-    """What was moved, and what was verified on both sides. `rollback` says that the folder has seen more."""
+    """What was moved, and what was verified on both sides. `rollback` says that the folder has seen more, and
+    `left_out` what came after the time that was asked for."""
 
     rows: int
     added: int
@@ -42,6 +44,8 @@ class MovedStore(Struct, frozen=True):
     sessions: int
     events: int
     rollback: str | None = None
+    left_out: "Cut | None" = None
+    at: str | None = None
 
 
 @click.group()
@@ -83,9 +87,14 @@ def backup(path: Path, data: Path, store: str | None, as_json: bool) -> None:
 
 @store.command()
 @click.argument("path", metavar="FILE", type=FILE_PATH)
+@click.option(
+    "--at",
+    metavar="TIME",
+    help="Sessions as they were then, such as 2026-03-01T12:00:00Z.",
+)
 @store_options
 @AS_JSON
-def restore(path: Path, data: Path, store: str | None, as_json: bool) -> None:
+def restore(path: Path, at: str | None, data: Path, store: str | None, as_json: bool) -> None:
     """Put what `backup` wrote into an empty store, verified.
 
     If the folder has seen a newer state of the server, this is a rollback, and says so (exit code 3).
@@ -95,8 +104,9 @@ def restore(path: Path, data: Path, store: str | None, as_json: bool) -> None:
             raise BeliefdError(Code.STORAGE_UNAVAILABLE, f"there is no `{path}`")
         prepare_data(data)
         target = store_name(data, store)
-        done = _move(str(path), target)
-        done = _named_rollback(done, Marker(data, target), target)
+        marker = Marker(data, target)
+        done = _move(str(path), target) if at is None else _restored_at(path, at, marker, target)
+        done = _named_rollback(done, marker, target)
     _told(done, "restored", as_json)
 
 
@@ -227,6 +237,12 @@ def _snapshot(source: Path, path: Path) -> MovedStore:
     return with_store(str(path), work)
 
 
+def _restored_at(path: Path, at: str, marker: Marker, target: str) -> MovedStore:
+    from beliefd.cli.restoring import moment, restored_at
+
+    return restored_at(path, moment(at), marker, target, _move)
+
+
 def _named_rollback(done: MovedStore, marker: Marker, target: str) -> MovedStore:
     from msgspec.structs import replace
 
@@ -251,6 +267,10 @@ def _told(done: MovedStore, verb: str, as_json: bool) -> None:
     words = f"{verb} {done.rows} rows; verified on both sides: {done.sessions} sessions, {done.events} events"
     if not (done.added or done.changed or done.removed):
         words = f"nothing to do: both are the same; verified: {done.sessions} sessions, {done.events} events"
+    if done.left_out is not None and done.at is not None:
+        from beliefd.cli.restoring import words as left_out
+
+        words += f"\n{left_out(done.left_out, done.at)}"
     complaints = () if done.rollback is None else (done.rollback,)
     show(Reply(done, words, complaints=complaints), as_json)
     sys.exit(Exit.ALLOWED if done.rollback is None else Exit.DEFERRED)

@@ -63,7 +63,10 @@ EVENTS: dict[str, EventWords] = {
         f"{visible(delta['name'])}, fingerprint {delta['fingerprint'][:16]}"
     ),
     "store_restored": lambda _, delta: Text(
-        f"this ledger had {delta['seen']['seq']} events, and {delta['found']} were found", "bold yellow"
+        f"sessions as of {delta['at']}, {delta['left_out']} later events left out"
+        if "at" in delta
+        else f"this ledger had {delta['seen']['seq']} events, and {delta['found']} were found",
+        "bold yellow",
     ),
     "ledger_archived": _put_away,
     "ledger_unarchived": lambda _, delta: Text(

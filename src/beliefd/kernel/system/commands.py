@@ -3,10 +3,11 @@
 from typing import Annotated
 
 import msgspec
+from msgspec import UNSET, UnsetType
 
 from beliefd.kernel.system.state import PolicySource, TokenFacts
 from beliefd.kernel.transfers.state import Source
-from beliefd.kernel.values import Count, Digest, Head, Id, Value
+from beliefd.kernel.values import Count, Digest, Head, Id, Timestamp, Value
 
 
 class MakeToken(Value, frozen=True, tag_field="verb", tag="MAKE_TOKEN"):
@@ -58,10 +59,13 @@ class ChangeKey(Value, frozen=True, tag_field="verb", tag="CHANGE_KEY"):
 
 
 class RestoreStore(Value, frozen=True, tag_field="verb", tag="RESTORE_STORE"):
-    """Go on with a store that knows less than this server has seen: its own ledger had come to `seen`."""
+    """Go on with a store that knows less than this server has seen: its own ledger had come to `seen`. With
+    `at`, sessions were put back to what they were then, and so many events were left out."""
 
     seen: Head
     found: Count
+    at: Timestamp | UnsetType = UNSET
+    left_out: Count | UnsetType = UNSET
 
 
 class ArchiveLedger(Value, frozen=True, tag_field="verb", tag="ARCHIVE_LEDGER"):

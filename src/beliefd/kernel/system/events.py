@@ -1,5 +1,7 @@
 """What can happen to a server: the events of its own ledger."""
 
+from msgspec import UNSET, UnsetType
+
 from beliefd.kernel.event import EventBase
 from beliefd.kernel.system.state import KnownToken, PolicySource
 from beliefd.kernel.transfers.state import Foreign
@@ -53,10 +55,13 @@ class KeyChanged(EventBase, frozen=True, tag="key_changed"):
 
 
 class StoreRestored(EventBase, frozen=True, tag="store_restored"):
-    """The store was put back, or is another one: the operator accepted that it knows less."""
+    """The store was put back, or is another one: the operator accepted that it knows less. With `at`,
+    sessions are what they were then, without `left_out` events that came later."""
 
     seen: Head
     found: int
+    at: str | UnsetType = UNSET
+    left_out: int | UnsetType = UNSET
 
 
 class LedgerArchived(EventBase, frozen=True, tag="ledger_archived"):

@@ -19,7 +19,7 @@ from beliefd.kernel.events import kind_of
 from beliefd.kernel.evolve import begin, evolve
 from beliefd.kernel.facts import Facts, Findings
 from beliefd.kernel.policy import Policy
-from beliefd.kernel.state import Session
+from beliefd.kernel.state import Session, has_ended
 from beliefd.kernel.transfers.commands import ReceiveLedger
 from beliefd.kernel.transfers.folds import as_it_counts
 from beliefd.kernel.transfers.state import Foreign
@@ -346,7 +346,7 @@ class Turn:
             rests_on=self._rests_on,
             space=self._space,
             declared_by=self._declared_by,
-            ends=self.session is not None and _has_ended(self.session),
+            ends=self.session is not None and has_ended(self.session),
         )
 
     def _growth(self) -> tuple[int, int | None]:
@@ -377,10 +377,6 @@ class Turn:
                 ports.sealed.refuse(who, call.done, outcome)
             else:
                 call.done.set_exception(outcome)
-
-
-def _has_ended(session: Session) -> bool:
-    return session.beliefs.terminated or session.transfers.seal is not None
 
 
 def _as_answer(error: Exception) -> BeliefdError:

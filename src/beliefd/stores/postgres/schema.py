@@ -178,6 +178,24 @@ MIGRATIONS: Final = migrations(
             ALTER TABLE erased ENABLE ALWAYS TRIGGER erased_remove;
         """,
         keep_archives=KEEP_ARCHIVES,
+        # INVARIANT: whoever brings content and whoever erases it wait for each other at its row here, and
+        # then see what the other has done. They take rows in the same order, so that neither waits for ever.
+        bar_what_is_on_its_way="""
+            CREATE OR REPLACE FUNCTION beliefd_remove_erased() RETURNS trigger LANGUAGE plpgsql AS $$
+            BEGIN
+                INSERT INTO content_about (sha256, size, touched_at) VALUES (NEW.sha256, 0, '')
+                ON CONFLICT (sha256) DO UPDATE SET touched_at = content_about.touched_at;
+                UPDATE content_use
+                SET items = items - 1, bytes = bytes - (
+                    SELECT size FROM content_about WHERE sha256 = NEW.sha256
+                )
+                WHERE id IN (SELECT id FROM content_brought WHERE sha256 = NEW.sha256);
+                DELETE FROM content_brought WHERE sha256 = NEW.sha256;
+                DELETE FROM content_about WHERE sha256 = NEW.sha256;
+                DELETE FROM content WHERE sha256 = NEW.sha256;
+                RETURN NEW;
+            END $$;
+        """,
         now="to_char(now() AT TIME ZONE 'utc', 'YYYY-MM-DD\"T\"HH24:MI:SS.US\"Z\"')",
     )
 )

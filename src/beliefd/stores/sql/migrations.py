@@ -25,6 +25,7 @@ class Dialect(Struct, frozen=True):
     buckets: str
     remove_erased: str
     keep_archives: str
+    bar_what_is_on_its_way: str
 
 
 _SCRIPTS: Final = (
@@ -318,6 +319,10 @@ _SCRIPTS: Final = (
         noted         {number} NOT NULL
     );
     {keep_archives}
+    """,
+    """
+    -- What is erased while somebody brings it is not kept either.
+    {bar_what_is_on_its_way}
     """,
 )
 

@@ -135,6 +135,7 @@ MIGRATIONS: Final = migrations(
             END;
         """,
         keep_archives=KEEP_ARCHIVES,
+        bar_what_is_on_its_way="",  # one writes at a time
     )
 )
 
