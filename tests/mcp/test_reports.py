@@ -82,7 +82,7 @@ def test_a_report_that_lets_the_answer_go_first_sets_one_timer() -> None:
 
     async def reported() -> int:
         under_way.begin(PERMITTED, Outcome(status="ok"))
-        while not judge.told:
+        while not judge.told:  # noqa: ASYNC110 - nothing tells when it is made
             await asyncio.sleep(0)
         return cast(Hasty, asyncio.get_running_loop()).timers
 
