@@ -64,3 +64,27 @@ async def test_a_gateway_that_ends_makes_its_reports_first(monkeypatch: pytest.M
     async with asyncio.timeout(5):
         await under_way.close()
     assert judge.told == ["c"]
+
+
+class Hasty(asyncio.SelectorEventLoop):
+    """Wakes timers up to a millisecond early, as uvloop does, and counts them."""
+
+    timers = 0
+
+    def call_at(self, when: float, *rest: Any, **named: Any) -> asyncio.TimerHandle:  # type: ignore[override]
+        self.timers += 1
+        early = self.time() + int((when - self.time()) * 1000) / 1000
+        return super().call_at(early, *rest, **named)
+
+
+def test_a_report_that_lets_the_answer_go_first_sets_one_timer() -> None:
+    judge, under_way = made()
+
+    async def reported() -> int:
+        under_way.begin(PERMITTED, Outcome(status="ok"))
+        while not judge.told:  # noqa: ASYNC110 - nothing tells when it is made
+            await asyncio.sleep(0)
+        return cast(Hasty, asyncio.get_running_loop()).timers
+
+    with asyncio.Runner(loop_factory=Hasty) as runner:
+        assert runner.run(reported()) == 1
