@@ -29,9 +29,18 @@ def test_a_healthy_store_passes_every_check(data: Path, session: str) -> None:
 
 
 def test_no_store_yet_is_no_illness(data: Path) -> None:
+    data.mkdir()
     findings = answer("doctor", "--data", data)
     assert (findings["ok"], level(findings, "store")) == (True, "note")
-    assert not data.exists()
+    assert list(data.iterdir()) == []
+
+
+def test_a_folder_that_is_not_there_is_wrong_and_says_what_to_do(data: Path) -> None:
+    findings = answer("doctor", "--data", data, code=1)
+    assert (findings["ok"], level(findings, "store")) == (False, "wrong")
+    told = beliefd("doctor", "--data", data).stdout
+    assert "does not exist; name the right one with `--data`, or begin there" in told
+    assert not data.exists(), "looking makes nothing"
 
 
 @pytest.mark.parametrize("inside", ["", "beliefd.db"])
@@ -113,6 +122,7 @@ def test_an_old_sqlite_is_reported(data: Path, monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_a_missing_extra_is_a_note(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    data.mkdir()
     monkeypatch.setattr(doctor, "EXTRAS", {"no_such_module": "nothing"})
     assert level(answer("doctor", "--data", data), "extras") == "note"
 

@@ -63,7 +63,7 @@ def examine(data: Path, store: str | None) -> Iterator[Finding]:
     yield from _extras()
     if store is None:
         if not (data / DATABASE).exists():
-            yield Finding("store", "note", f"nothing in `{data}` yet; `beliefd serve` makes a store there")
+            yield _no_store(data)
             return
         yield _permissions(data)
         yield from _schema(data / DATABASE)
@@ -103,6 +103,14 @@ def _extras() -> Iterator[Finding]:
         yield Finding(
             "extras", "ok" if there else "note", f"{module} {'found' if there else 'missing'}: {purpose}"
         )
+
+
+def _no_store(data: Path) -> Finding:
+    """A folder that is not there is most often a typing error: whoever runs this every night must hear it."""
+    if data.is_dir():
+        return Finding("store", "note", f"nothing in `{data}` yet; `beliefd serve` makes a store there")
+    remedy = f"name the right one with `--data`, or begin there: `beliefd serve --data {data}`"
+    return Finding("store", "wrong", f"`{data}` does not exist; {remedy}")
 
 
 def _permissions(data: Path) -> Finding:
