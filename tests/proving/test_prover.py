@@ -141,6 +141,19 @@ def test_values_that_no_state_has_together_are_no_counterexample() -> None:
     assert answer(ALONE, found).answer == "proved"
 
 
+def test_a_key_that_only_its_field_brings_up_is_an_object_like_any_other() -> None:
+    """No key holds a list, so the one condition says nothing of `fact.a`; that it is there the other says."""
+    found = policy(
+        {
+            "a": on("pay", "allow"),
+            "b": on("pay", "deny", "eq", "fact.a", [1]),
+            "c": on("pay", "deny", "not", {"op": "eq", "args": ["fact.a.b", 1]}),
+        }
+    )
+    proof = answer(ALONE, found)
+    assert (proof.answer, verdict(proof, found)) == ("counterexample", "allow")
+
+
 def both(*conditions: tuple[Any, ...]) -> dict[str, Any]:
     return {"op": "all", "args": [{"op": name, "args": list(args)} for name, *args in conditions]}
 

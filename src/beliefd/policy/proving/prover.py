@@ -47,9 +47,10 @@ class Stage(Struct):
     def tell(self, formulas: Iterable[Formula]) -> None:
         """Add what must hold, and what holds of the variables that come up with it."""
         self.solver.add(*map(_told, formulas))
-        for name, domain in self.world.coming_up.items():
-            if name not in self.told:
-                self.told.add(name)
+        # What is said of a variable may speak of one that did not come up before.
+        while new := [name for name in self.world.coming_up if name not in self.told]:
+            self.told.update(new)
+            for domain in map(self.world.domains.__getitem__, new):
                 self.solver.add(*map(_told, domain.axioms()))
                 self.solver.add(_told(self.world.held_by_key(domain)))
                 self.solver.add(_told(self.world.holds_fields(domain)))
