@@ -23,7 +23,7 @@ LOOKED_AT_BYTES: Final = 32 << 20
 """So much of the ledgers is read for one answer, of the newest sessions first."""
 SESSIONS: Final = 500
 ROWS: Final = 10_000
-CHUNK: Final = 1_000
+CHUNK: Final = 250
 CHUNK_BYTES: Final = 4 << 20
 FINDINGS: Final = 200
 
