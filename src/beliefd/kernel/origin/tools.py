@@ -74,10 +74,12 @@ def _trade(
 ) -> Trade:
     lexicon = held.lexicon
     verb, name = verb_of(tool_id, lexicon)
-    if name is None:
-        told = described_verb(description, lexicon) if tier is None else ("", None)
-        verb, name = (told[0] or verb, told[1])
     words, whole = name_words(own_part(tool_id)), name_words(tool_id)
+    told = described_verb(description, lexicon) if tier is None else ("", None)
+    # A noun that reads gives way to what is said to be done: `schedule_query`, "Run a query every night".
+    noun = name == "read" and verb not in lexicon.strong and verb != words[0]
+    if name is None or (noun and told[1] not in ("read", None)):
+        verb, name = (told[0] or verb, told[1])
     if name is None and bare and description and all(word in lexicon.groups for word in words):
         name = "read"  # a thing without a verb that takes nothing: `playlists`
     verb = verb or unknown_verb(tool_id, lexicon)
