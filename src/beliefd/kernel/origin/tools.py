@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from beliefd.kernel.origin.lexicon import BIT, Class, Lexicon
 from beliefd.kernel.origin.spelling import ENDING, folded, is_file_name, name_words
-from beliefd.kernel.origin.verbs import described_verb, own_part, unknown_verb, verb_of
+from beliefd.kernel.origin.verbs import described_verb, own_part, unknown_verb, verb_of, written_verb
 from beliefd.kernel.values import Id, Object, Value
 
 Tier = Literal["read", "egress", "write"]
@@ -78,8 +78,12 @@ def _trade(
     told = described_verb(description, lexicon) if tier is None else ("", None)
     # A noun that reads gives way to what is said to be done: `schedule_query`, "Run a query every night".
     noun = name == "read" and verb not in lexicon.strong and verb != words[0]
-    if name is None or (noun and told[1] not in ("read", None)):
-        verb, name = (told[0] or verb, told[1])
+    if noun and told[1] not in ("read", None):
+        verb, name = written_verb(words, lexicon) or told
+    elif name is None:
+        verb, name = told[0] or verb, told[1]
+    elif name == "read" and told[0] in words and told[1] != "read":
+        verb, name = told  # what the name has besides is said to be done: `compute_stop`, "Stop an instance"
     if name is None and bare and description and all(word in lexicon.groups for word in words):
         name = "read"  # a thing without a verb that takes nothing: `playlists`
     verb = verb or unknown_verb(tool_id, lexicon)

@@ -39,6 +39,11 @@ def unknown_verb(tool_id: str, lexicon: Lexicon) -> str:
     return next((word for word in words if word not in lexicon.groups), words[0] if words else "")
 
 
+def written_verb(words: list[str], lexicon: Lexicon) -> Verb | None:
+    """A verb in a name that may be a noun and does not read: `schedule` of `schedule_query`."""
+    return _first(words, {word: name for word, name in lexicon.faint.items() if name != "read"})
+
+
 def described_verb(description: str, lexicon: Lexicon) -> Verb:
     """The verb that a description begins with, for names without one."""
     for word in name_words(description[:80])[:2]:
@@ -120,12 +125,15 @@ def _besides(words: list[str], lexicon: Lexicon) -> Verb | None:
 
 def _faint(words: list[str], lexicon: Lexicon) -> Verb:
     """Of words that may be nouns, what is done counts before what is looked at."""
-    writes = _first(words, {word: name for word, name in lexicon.faint.items() if name != "read"})
+    writes = written_verb(words, lexicon)
     if words and words[-1] in lexicon.endings and _known(words[:-1], lexicon):
         sent = writes is not None and writes[0] == words[0] and writes[1] == "send"
         if not (sent and words[-1] in lexicon.sendable):  # `post_status`, but `transfer_status`
             return words[-1], "read"
     found = _first(words, {word: name for word, name in lexicon.faint.items() if name == "read"})
+    if found and found[0] not in lexicon.otherwise and not _is_wide(found[0], words, lexicon):
+        words = [word for word in words if word != found[0]]  # a name: `compute_list_instances`
+        return _faint(words, lexicon)
     if found is None:
         return writes or _NONE
     at, last = words.index(found[0].split()[0]), found[0].split()[-1] == words[-1]

@@ -131,6 +131,8 @@ def is_intended(call: Call, catalogue: Mapping[Id, ToolInfo], *, delegated: bool
     speech, what = call.session.speech, call.what
     if delegated:
         return True
+    if addressed and what.reads and what.verb in call.session.lexicon.hands_out:
+        return True  # who says where it is to be written wants it written
     named = {what.verb, unknown_verb(call.tool.tool_id, call.session.lexicon)} - call.session.lexicon.stops
     if not speech.mask & (what.mask | _towards(call)) and speech.words.isdisjoint(named):
         return False
