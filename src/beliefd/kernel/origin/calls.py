@@ -32,6 +32,8 @@ MAX_LEAVES: Final = 256
 MAX_CHARACTERS: Final = 200_000
 """Characters of one call that are looked at, for the same reason."""
 _TRUSTED: Final = RANK["named_field"]
+_MEANT: Final = ("user", "named_field")
+"""Whoever is reached is spoken of."""
 _MAKES: Final = ("create", "update", "draft")
 MAX_REASONS: Final = 20
 _PASSED_ON: Final = ("url", "host", "email", "iban")
@@ -64,7 +66,7 @@ def call_facts(session: Memory, tool: ToolInfo, args: Object, catalogue: Mapping
             call,
             catalogue,
             delegated=said["delegated"] and bool(session.named_orders & what.mask),
-            addressed=any(sink.origin == "user" for sink in sinks),
+            addressed=any(sink.origin in _MEANT and sink.trust == "trusted" for sink in sinks),
         ),
         sinks=sinks,
         links=_links(call),

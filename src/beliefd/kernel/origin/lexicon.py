@@ -148,6 +148,10 @@ class Lexicon(Value, frozen=True, dict=True):
         """Verbs in names of tools that may be nouns."""
         return {verb: name for name, verbs in self.weak.items() for verb in verbs}
 
+    def faint_mask(self, verb: str) -> int:
+        """All that a verb may mean: to schedule is to create and to reserve."""
+        return sum(BIT[name] for name, verbs in self.weak.items() if verb in verbs and name != "read")
+
     @cached_property
     def groups(self) -> dict[str, frozenset[str]]:
         """Singular and plural of a noun -> the groups it belongs to."""

@@ -22,7 +22,7 @@ from beliefd.kernel.origin.naming import Names, field_origin, leaves
 from beliefd.kernel.origin.people import Bearers
 from beliefd.kernel.origin.records import RecordReading, read_record
 from beliefd.kernel.origin.results import fields, keys, parsed, records
-from beliefd.kernel.origin.spelling import SINK_SHAPES, Shape, folded, name_words, shape_of
+from beliefd.kernel.origin.spelling import SINK_SHAPES, Shape, at_home, folded, name_words, shape_of
 from beliefd.kernel.origin.tools import ToolInfo, goes_out, trade
 from beliefd.kernel.origin.user import Said, read_said, speaks_of, together
 from beliefd.kernel.values import Id, Object, Value
@@ -291,6 +291,13 @@ class Memory:
 
     def origin(self, value: Wanted, *, sink: bool = False) -> Found:
         """The best place a value stands in. `sink`: an address in a title is a text like any other."""
+        best = self._origin(value, sink)
+        if best.origin == "model" and value.shape == "phone":
+            for digits in at_home(value.key):
+                best = _better(best, self._origin(Wanted(digits, (digits,), True, "phone"), sink))
+        return best
+
+    def _origin(self, value: Wanted, sink: bool) -> Found:
         if place := next(self.said.places(value), None):
             return Found("user", place[0])
         if place := next(self.told.places(value), None):

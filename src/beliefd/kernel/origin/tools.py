@@ -98,6 +98,8 @@ def _trade(
     if name == "read" and not reads:
         name = "other"
     mask = BIT[name or "other"]
+    if not reads and verb in lexicon.faint and verb not in lexicon.strong:
+        mask |= lexicon.faint_mask(verb)
     if not reads and name in ("create", "update", None):  # to add a comment is to comment
         for noun in nouns:
             mask |= BIT[lexicon.faint[noun]] if lexicon.faint.get(noun) in ("send", "pay", "reserve") else 0
