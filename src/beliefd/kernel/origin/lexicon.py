@@ -6,6 +6,7 @@ from typing import Final, Literal
 
 import msgspec
 
+from beliefd.kernel.origin.spelling import unmarked
 from beliefd.kernel.values import Value
 
 Class = Literal[
@@ -120,6 +121,7 @@ class Lexicon(Value, frozen=True, dict=True):
     def orders_of(self, tokens: list[str]) -> int:
         """Classes of what the words of a sentence order. Most order nothing, which is seen at once."""
         begins, verbs, mask = self._begins, self.ordered, 0
+        tokens = [token if token.isascii() else unmarked(token) for token in tokens]
         if begins.isdisjoint(tokens):
             return 0
         for at, token in enumerate(tokens):
@@ -189,7 +191,7 @@ class Lexicon(Value, frozen=True, dict=True):
 
     @cached_property
     def month_of(self) -> dict[str, int]:
-        return {form: at for at, name in enumerate(self.months, 1) for form in (name, name[:3])}
+        return {form: at % 12 + 1 for at, name in enumerate(self.months) for form in (name, name[:3])}
 
     @cached_property
     def names(self) -> dict[str, frozenset[str]]:

@@ -118,6 +118,14 @@ def _without_marks(found: re.Match[str]) -> str:
     return run if "@" in bare or "://" in bare or _DOTTED.search(bare) else bare
 
 
+def unmarked(text: str) -> str:
+    """A folded text as lexicons write it: people leave marks out. No address is compared so."""
+    if text.isascii():
+        return text
+    apart = unicodedata.normalize("NFD", text)
+    return "".join(char for char in apart if unicodedata.category(char) != "Mn")
+
+
 _DOTTED: Final = re.compile(r"\w\.\w")
 
 

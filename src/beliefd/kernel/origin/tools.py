@@ -75,7 +75,7 @@ def _trade(
     lexicon = held.lexicon
     verb, name = verb_of(tool_id, lexicon)
     words, whole = name_words(own_part(tool_id)), name_words(tool_id)
-    told = described_verb(description, lexicon) if tier is None else ("", None)
+    told = described_verb(description, lexicon, bare=bare) if tier is None else ("", None)
     # A noun that reads gives way to what is said to be done: `schedule_query`, "Run a query every night".
     noun = name == "read" and verb not in lexicon.strong and verb != words[0]
     if noun and told[1] not in ("read", None):
@@ -84,7 +84,8 @@ def _trade(
         verb, name = told[0] or verb, told[1]
     elif name == "read" and told[0] in words and told[1] != "read":
         verb, name = told  # what the name has besides is said to be done: `compute_stop`, "Stop an instance"
-    if name is None and bare and description and all(word in lexicon.groups for word in words):
+    things = all(word in lexicon.groups or word in lexicon.stops for word in words)
+    if name is None and bare and description and things:
         name = "read"  # a thing without a verb that takes nothing: `playlists`
     verb = verb or unknown_verb(tool_id, lexicon)
     # What a server is called says what its tools are about only where they do not say it themselves.

@@ -44,12 +44,13 @@ def written_verb(words: list[str], lexicon: Lexicon) -> Verb | None:
     return _first(words, {word: name for word, name in lexicon.faint.items() if name != "read"})
 
 
-def described_verb(description: str, lexicon: Lexicon) -> Verb:
-    """The verb that a description begins with, for names without one."""
+def described_verb(description: str, lexicon: Lexicon, *, bare: bool) -> Verb:
+    """The verb that a description begins with. Of a `bare` tool, which takes nothing, things are no verbs."""
     for word in name_words(description[:80])[:2]:
         if word in lexicon.tells:
             return word, "read"
-        for base in (word, word.removesuffix("s"), word.removesuffix("es")):
+        things = bare and word in lexicon.groups
+        for base in (word,) if things else (word, word.removesuffix("s"), word.removesuffix("es")):
             if base in lexicon.strong and base not in lexicon.narrow:
                 return base, lexicon.strong[base]
     return _NONE
