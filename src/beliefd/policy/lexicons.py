@@ -27,9 +27,7 @@ def load_lexicon(path: Path) -> Lexicon:
 def shipped_lexicon(language: str = "en") -> Lexicon:
     known = languages()
     if language not in (*known, ALL):
-        raise invalid(
-            f"there is no lexicon `{language}`; there are {', '.join((*known, ALL))}", "language"
-        )
+        raise invalid(f"there is no lexicon `{language}`; there are {', '.join((*known, ALL))}", "language")
     if language != ALL:
         return convert(_whole(_shipped(language)), Lexicon)
     whole = _shipped("en")
@@ -90,7 +88,10 @@ def _forms(word: str, endings: dict[str, list[str]]) -> list[str]:
 def _joined(one: Any, other: Any) -> Any:
     """Lists one behind the other, by their names."""
     if isinstance(one, dict) and isinstance(other, dict):
-        return {**other, **{name: _joined(value, other[name]) if name in other else value for name, value in one.items()}}
+        return {
+            **other,
+            **{name: _joined(value, other[name]) if name in other else value for name, value in one.items()},
+        }
     if isinstance(one, list) and isinstance(other, list):
         return [*one, *(item for item in other if item not in one)]
     return one

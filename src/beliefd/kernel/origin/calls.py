@@ -11,6 +11,7 @@ from beliefd.kernel.origin.facts import RANK, CallFacts, Trust, ValueFact, reaso
 from beliefd.kernel.origin.index import HOST, Place, Wanted
 from beliefd.kernel.origin.memory import Found, Memory
 from beliefd.kernel.origin.naming import leaves
+from beliefd.kernel.origin.pages import drives, on_page
 from beliefd.kernel.origin.queries import changed_by, only_asks, writes_by_argument
 from beliefd.kernel.origin.spelling import (
     SINK_SHAPES,
@@ -53,6 +54,9 @@ def call_facts(session: Memory, tool: ToolInfo, args: Object, catalogue: Mapping
     pieces = [leaf for name, value in found for leaf in sorted_leaves(name, value, tool, session)]
     if what.name in _GIVES_POWER:
         pieces = [_as_sink(leaf, session) for leaf in pieces]
+    driven = False
+    if drives(what, session):
+        pieces, driven = on_page(pieces, session)
     call = Call(session, tool, what, _tier(tool, what, args, session), tuple(pieces))
     said = {kind: kind in session.speech.phrases for kind in session.lexicon.says}
     orders, commanded = commanded_by(call)
@@ -62,7 +66,8 @@ def call_facts(session: Memory, tool: ToolInfo, args: Object, catalogue: Mapping
         tier=call.tier,
         action=what.name,
         hard=what.name in session.lexicon.hard or bool(tool.destructive),
-        intended=is_intended(
+        intended=driven
+        or is_intended(
             call,
             catalogue,
             delegated=said["delegated"] and bool(session.named_orders & what.mask),

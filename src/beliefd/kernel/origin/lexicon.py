@@ -102,6 +102,8 @@ class Lexicon(Value, frozen=True, dict=True):
     subject_of: Words = ()
     ranges: Words = ()
     towards: dict[str, Class] = {}
+    driving: Words = ()
+    parts: Words = ()
 
     @cached_property
     def asked(self) -> dict[str, int]:
@@ -121,7 +123,8 @@ class Lexicon(Value, frozen=True, dict=True):
     def orders_of(self, tokens: list[str]) -> int:
         """Classes of what the words of a sentence order. Most order nothing, which is seen at once."""
         begins, verbs, mask = self._begins, self.ordered, 0
-        tokens = [token if token.isascii() else unmarked(token) for token in tokens]
+        if not "".join(tokens).isascii():
+            tokens = [unmarked(token) for token in tokens]
         if begins.isdisjoint(tokens):
             return 0
         for at, token in enumerate(tokens):
@@ -174,6 +177,15 @@ class Lexicon(Value, frozen=True, dict=True):
     @cached_property
     def stops(self) -> frozenset[str]:
         return frozenset(self.stop)
+
+    @cached_property
+    def drives(self) -> frozenset[str]:
+        return frozenset(self.driving)
+
+    @cached_property
+    def controls(self) -> frozenset[str]:
+        """Parts of pages in one and several: who says "the button" means none of them yet."""
+        return frozenset(form for word in self.parts for form in (word, plural(word)))
 
     @cached_property
     def prose_words(self) -> frozenset[str]:

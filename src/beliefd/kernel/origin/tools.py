@@ -187,7 +187,7 @@ def _takes_hosts(words: list[str], lexicon: Lexicon) -> bool:
 
 def is_host(text: str, name: Iterable[str]) -> bool:
     """A host by name or by number, with or without a page behind it. `name` are the words of its argument."""
-    if not _IN_PAGES.isdisjoint(name):
+    if not IN_PAGES.isdisjoint(name):
         return False
     plain = folded(text[:_BEGIN]).strip()
     whole = _BARE.fullmatch(plain) or _NUMBERED.fullmatch(plain)
@@ -196,8 +196,8 @@ def is_host(text: str, name: Iterable[str]) -> bool:
 
 _LOOKS_UP: Final = frozenset({"dns", "whois", "resolve", "resolver", "lookup", "ping", "dig", "nslookup"})
 _GOES: Final = frozenset({"browse", "visit", "navigate", "goto", "crawl", "scrape"})
-_IN_PAGES_WORDS: Final = "selector css xpath element ref locator field property attribute class key"
-_IN_PAGES: Final = frozenset(_IN_PAGES_WORDS.split())
+_PARTS: Final = "selector css xpath element ref uid locator field property attribute class key"
+IN_PAGES: Final = frozenset(_PARTS.split())
 """Arguments that point into a page: `div.main` is no host there."""
 _NAMED: Final = rf"(?:[\w-]{{1,63}}\.)+{ENDING}"
 _BARE: Final = re.compile(rf"{_NAMED}\.?(?::\d+)?/?")
