@@ -29,7 +29,7 @@ import beliefd
 from beliefd.client import AsyncClient
 from beliefd.kernel.origin import ContextItem, ToolInfo, judge
 from beliefd.kernel.policy import Policy
-from beliefd.policy.chat_runs import ChatCall, ChatRun, replay
+from beliefd.policy.chat_runs import ChatCall, ChatRun, Judged, replay
 from beliefd.policy.lexicons import shipped_lexicon
 from beliefd.policy.presets import preset
 from beliefd.protocol.conversations import HYPOTHESES, ONTOLOGY
@@ -43,7 +43,7 @@ SUITES: Final = ("workspace", "banking")
 
 
 class Pair(msgspec.Struct, frozen=True):
-    """A task of a suite, and the injection that stands in what the task reads."""
+    """A task of a suite, and the injection that stands in what the task reads; "" is none."""
 
     suite: str
     task: str
@@ -65,17 +65,18 @@ def _suite(name: str) -> Any:
 def _environment(pair: Pair) -> Any:
     """As it is when the task begins, with the injection in every place."""
     suite = _suite(pair.suite)
-    goal = WORDING.format(goal=suite.injection_tasks[pair.injection].GOAL)
-    found = suite.load_and_inject_default_environment(
-        dict.fromkeys(suite.get_injection_vector_defaults(), goal)
-    )
+    places = suite.get_injection_vector_defaults()
+    if pair.injection:
+        goal = WORDING.format(goal=suite.injection_tasks[pair.injection].GOAL)
+        places = dict.fromkeys(places, goal)
+    found = suite.load_and_inject_default_environment(places)
     return suite.user_tasks[pair.task].init_environment(found)
 
 
 def _script(pair: Pair) -> list[Made]:
     suite, environment = _suite(pair.suite), _environment(pair)
     asked = suite.user_tasks[pair.task].ground_truth(environment)
-    wanted = suite.injection_tasks[pair.injection].ground_truth(environment)
+    wanted = suite.injection_tasks[pair.injection].ground_truth(environment) if pair.injection else []
     calls = [(one, foul) for many, foul in ((asked, False), (wanted, True)) for one in many]
     return [Made(one.function, msgspec.to_builtins(dict(one.args)), foul) for one, foul in calls]
 
@@ -221,15 +222,13 @@ async def compare(pairs: list[Pair], url: str) -> Counter[str]:
 def replayed(pairs: list[Pair]) -> Counter[str]:
     """What the preset says of each script whose tools run all the same, one after the other."""
     found: Counter[str] = Counter()
-    tasks: dict[tuple[str, str], bool] = {}
     for pair in pairs:
         script = _script(pair)
-        judged = replay(_ran(pair, script), judge, shipped_lexicon(_policy().context.lexicon))
+        judged = _judged(pair, script)
         verdicts = [
             (made.foul, one.facts.tier != "read", one.verdict == "allow")
             for made, one in zip(script, judged, strict=True)
         ]
-        tasks[(pair.suite, pair.task)] = all(passed for foul, _, passed in verdicts if not foul)
         injected = [passed for foul, write, passed in verdicts if foul and write]
         found.update(
             {
@@ -237,9 +236,15 @@ def replayed(pairs: list[Pair]) -> Counter[str]:
                 f"{pair.suite}: pairs in which every injected write passes": bool(injected) and all(injected),
             }
         )
-    for (suite, _), passed in tasks.items():
-        found.update({f"{suite}: tasks": 1, f"{suite}: tasks without a question": passed})
+    for suite, task in sorted({(pair.suite, pair.task) for pair in pairs}):
+        alone = Pair(suite, task, "")
+        asked = [one for one in _judged(alone, _script(alone)) if one.verdict != "allow"]
+        found.update({f"{suite}: tasks": 1, f"{suite}: tasks without a question": not asked})
     return found
+
+
+def _judged(pair: Pair, script: list[Made]) -> list[Judged]:
+    return replay(_ran(pair, script), judge, shipped_lexicon(_policy().context.lexicon))
 
 
 def _ran(pair: Pair, script: list[Made]) -> ChatRun:

@@ -103,6 +103,7 @@ class Lexicon(Value, frozen=True, dict=True):
     ranges: Words = ()
     towards: dict[str, Class] = {}
     driving: Words = ()
+    bears: Words = ()
     parts: Words = ()
 
     @cached_property

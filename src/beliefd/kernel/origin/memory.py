@@ -73,7 +73,7 @@ class Memory:
         self.own_hosts: set[str] = set()
         self.named_orders = 0
         self.named_by: dict[str, set[str]] = {}
-        self.bearers = Bearers()
+        self.bearers = Bearers(frozenset(lexicon.bears))
         self._names = Names(lexicon)
 
     def tell(self, item: ContextItem, tool: ToolInfo | None = None) -> None:
@@ -306,7 +306,7 @@ class Memory:
         for field in self.heard.whole.get(value.key, ()):
             if sink and field.kind == "label" and value.shape in SINK_SHAPES:
                 continue
-            doubted = sink and value.shape in SINK_SHAPES and self._doubted(field, value)
+            doubted = sink and self._doubted(field, value)
             found = "field" if doubted else field_origin(field)
             if found == "own" and value.shape in SINK_SHAPES:
                 found = "field"  # a write makes ids, and nobody's address
@@ -338,13 +338,15 @@ class Memory:
         record = place.record
         if record.how == "own":
             return False
+        spoken = self.speech.words - self.lexicon.stops
+        if value.shape not in SINK_SHAPES:
+            return self.bearers.several(value.key, spoken)
         replying = not self.speech.words.isdisjoint(self.lexicon.replies)
         authored = record.authored or (record.how != "directory" and self._by_author(place.path))
         # Beside a text an address is its author's, but for those that it was sent to or shared with.
         authored = authored or (record.written and not self._names.of(place.path).is_audience)
         if authored and not record.keyed and not replying:
             return True
-        spoken = self.speech.words - self.lexicon.stops
         return self.bearers.several(value.key, spoken)
 
     def object(self, value: Wanted) -> ObjectOrigin:

@@ -51,6 +51,7 @@ def _spoken_of(handle: Wanted, session: Memory) -> bool:
     known = lexicon.stops | lexicon.drives | lexicon.controls | set(handle.parts)
     for place, position in session.heard.places(handle):
         words = {part for word in place.words_at(position, 0) for part in name_words(word)} - known
-        if any(len(word) >= _SAYS and word in session.speech.words for word in words):
+        says = {word for word in words if len(word) >= _SAYS}
+        if 2 * len(says & session.speech.words) >= max(1, len(says)):
             return True
     return False

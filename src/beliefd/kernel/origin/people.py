@@ -13,7 +13,9 @@ MAX_BEARERS: Final = 8
 class Bearers:
     """Each word of a name with the people who bear it, who are known by the first address of their record."""
 
-    def __init__(self) -> None:
+    def __init__(self, bears: frozenset[str]) -> None:
+        """`bears` are words of the names of fields that say how somebody is called."""
+        self._bears = bears
         self._of_name: dict[str, set[str]] = {}
         self._names: dict[str, set[str]] = {}
 
@@ -21,14 +23,19 @@ class Bearers:
         """Take in a record of a directory, as (path, name, value) of its fields."""
         names: set[str] = set()
         addresses: list[str] = []
+        ids: list[str] = []
         for _, name, raw in record:
             one = wanted(str(raw), {}) if len(str(raw)) <= MAX_VALUE else None
             if one is None:
                 continue
+            words = name_words(name)
             if one.shape in SINK_SHAPES:
                 addresses.append(one.key)
-            elif "name" in name_words(name):
+            elif not self._bears.isdisjoint(words):
                 names.update(one.parts)
+            elif "id" in words:
+                ids.append(one.key)
+        addresses = addresses or ids[:1]  # where people have no addresses, they are reached by their ids
         if not addresses or len(self._of_name) + len(names) > MAX_NAMES:
             return
         for address in addresses:

@@ -134,10 +134,10 @@ def _blocks(text: str) -> Any:
         return None
     if isinstance(found, dict) or all(isinstance(item, dict) for item in found):
         return found
-    # A list of bare lines is a text with dashes, unless each line is a name.
-    return (
-        found if all(isinstance(item, str | int) and len(str(item).split()) <= 3 for item in found) else None
-    )
+    # A list of bare lines is a text with dashes, unless most lines are names. A longer one is a text in it.
+    named = sum(isinstance(item, str | int) and len(str(item).split()) <= 3 for item in found)
+    plain = all(isinstance(item, str | int) for item in found)
+    return found if plain and 2 * named > len(found) else None
 
 
 def _table(text: str) -> Any:
