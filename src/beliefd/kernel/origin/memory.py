@@ -23,7 +23,7 @@ from beliefd.kernel.origin.people import Bearers
 from beliefd.kernel.origin.records import RecordReading, read_record
 from beliefd.kernel.origin.results import fields, keys, parsed, records
 from beliefd.kernel.origin.spelling import SINK_SHAPES, Shape, at_home, folded, name_words, shape_of
-from beliefd.kernel.origin.tools import ToolInfo, goes_out, trade
+from beliefd.kernel.origin.tools import ToolInfo, Trade, goes_out, trade
 from beliefd.kernel.origin.user import Said, read_said, speaks_of, together
 from beliefd.kernel.values import Id, Object, Value
 
@@ -189,12 +189,17 @@ class Memory:
             return "open"
         if tool.open_world is None and not what.whole.isdisjoint(self.lexicon.open_world):
             return "open"
-        mine = not item.args and not what.words.isdisjoint(self.lexicon.self_names)
-        if tool.identity or mine:
+        if tool.identity or (not item.args and self._tells_who_i_am(what)):
             return "directory"
         if not what.words.isdisjoint(self.lexicon.directory):
             return "maybe_directory"
         return "queried" if any(self._typed(value) for _, value in leaves(item.args)) else "listed"
+
+    def _tells_who_i_am(self, what: Trade) -> bool:
+        """`whoami`, `get_my_profile`; but what `get_my_messages` returns others have written."""
+        mine = self.lexicon.self_names
+        about = (self.lexicon.groups.get(noun, frozenset()) for noun in what.nouns.difference(mine))
+        return not what.words.isdisjoint(mine) and all("profile" in groups for groups in about)
 
     def _typed(self, value: Any) -> bool:
         one = wanted(str(value), self.lexicon.month_of)

@@ -46,7 +46,10 @@ def written_verb(words: list[str], lexicon: Lexicon) -> Verb | None:
 
 def described_verb(description: str, lexicon: Lexicon, *, bare: bool) -> Verb:
     """The verb that a description begins with. Of a `bare` tool, which takes nothing, things are no verbs."""
-    for word in name_words(description[:80])[:2]:
+    words = name_words(description[:80])
+    for at, word in enumerate(words[:2]):
+        if words[at + 1 : at + 2] in (["and"], ["or"]) and not _tells(words[at + 2 : at + 3], lexicon):
+            return _NONE  # `Verify and secure ..`: what is done besides may be anything
         if word in lexicon.tells:
             return word, "read"
         things = bare and word in lexicon.groups
@@ -54,6 +57,14 @@ def described_verb(description: str, lexicon: Lexicon, *, bare: bool) -> Verb:
             if base in lexicon.strong and base not in lexicon.narrow:
                 return base, lexicon.strong[base]
     return _NONE
+
+
+def _tells(words: list[str], lexicon: Lexicon) -> bool:
+    return any(
+        word in lexicon.tells or lexicon.strong.get(base) == "read"
+        for word in words
+        for base in (word, word.removesuffix("s"), word.removesuffix("es"))
+    )
 
 
 def _joined(words: list[str], lexicon: Lexicon) -> Verb:

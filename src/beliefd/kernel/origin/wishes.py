@@ -141,6 +141,8 @@ def is_intended(call: Call, catalogue: Mapping[Id, ToolInfo], *, delegated: bool
     spoken_of = what.groups & speech.groups or not what.nouns.isdisjoint(speech.words)
     if spoken_of or addressed or not what.nouns:
         return True
+    if says_nothing(call) and speech.words.isdisjoint(forms_of(what.verb)):
+        return False  # no value, no word for its thing, and none for what is done to it
     spoken = speech.groups.difference(call.session.lexicon.anybody)
     for other in catalogue.values():
         rival = trade(other, call.session.lexicon)
