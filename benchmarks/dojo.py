@@ -20,6 +20,7 @@ import msgspec
 from beliefd.kernel.origin import RULES, CallFacts, ContextItem, Session, ToolInfo, judge
 from beliefd.policy.chat_runs import ChatCall, ChatRun, Judged, read_runs, replay
 from beliefd.policy.lexicons import shipped_lexicon
+from beliefd.policy.presets import preset
 from benchmarks.figures import TIMES_FASTER, Figure, Run, Target
 
 FOLDER: Final = "BELIEFD_DOJO"
@@ -132,7 +133,7 @@ def _taking(results: list[ContextItem]) -> float:
 
 
 def _filled(results: int) -> Session:
-    session = Session(shipped_lexicon())
+    session = Session(shipped_lexicon(preset("guard").context.lexicon))
     session.tell(ContextItem(kind="user", text="Send the budget review to Ann, please."))
     for number in range(results):
         session.tell(_result(number))
@@ -167,7 +168,7 @@ def _recorded(run: Run) -> list[Figure]:
         )
     succeeds = _checker(folder / "engine.py")
     runs = list(read_runs(folder / "runs.jsonl.gz"))
-    lexicon = shipped_lexicon()
+    lexicon = shipped_lexicon(preset("guard").context.lexicon)
     judged = [replay(one, judge, lexicon) for one in runs]
     figures = _figures("names only", _count(runs, judged, judge, succeeds), targets=True)
     marked = [_annotated(one, _reads(runs)) for one in runs]

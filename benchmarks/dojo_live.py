@@ -4,7 +4,7 @@ For each pair of a task and an injection, a gateway stands before a tool server 
 environment with the injection in every place. The client makes the calls that solve the task, then those
 that the injection wants. What the gateway lets through is compared with what a replay of the same
 conversation says (`beliefd policy backtest` does the same). With `--replay` no gateway stands between: the
-tools run here, and all pairs of the suites are judged, which takes a minute. Needs the dependency group `dojo`.
+tools run here, and all pairs of the suites are judged, which takes a minute. Needs the group `dojo`.
 """
 
 import argparse

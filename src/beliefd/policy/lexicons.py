@@ -3,6 +3,7 @@
 A file may say that its words stand `beside` those of another language: names of tools are English anywhere.
 """
 
+from collections.abc import Callable
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
@@ -15,7 +16,6 @@ from beliefd.protocol.wire import convert
 
 ALL: Final = "all"
 """The words of all languages, for whoever does not know which one is spoken."""
-_INFLECTED: Final = ("verbs", "weak", "words", "replies")
 
 
 def load_lexicon(path: Path) -> Lexicon:
@@ -62,22 +62,39 @@ def _whole(found: Any) -> Any:
 
 
 def _own(found: dict[str, Any]) -> dict[str, Any]:
-    """The words of a file in all of their forms."""
+    """The words of a file. Names of tools have verbs as they stand there; people use all of their forms."""
     endings = found.get("inflected", {})
-    aside = ("language", "beside", "inflected")
+    said = {
+        name: [*found.get("verbs", {}).get(name, ()), *words]
+        for name, words in found.get("words", {}).items()
+    }
+    said = {**found.get("verbs", {}), **said}
     return {
-        name: _inflected(value, endings) if name in _INFLECTED else value
-        for name, value in found.items()
-        if name not in aside
+        **{name: value for name, value in found.items() if name not in ("language", "beside", "inflected")},
+        "verbs": _listed(found.get("verbs", {}), lambda word: [_form(word, endings)]),
+        "words": _listed(said, lambda word: _forms(word, endings)),
+        "replies": [form for word in found.get("replies", ()) for form in _forms(str(word), endings)],
     }
 
 
-def _inflected(value: Any, endings: dict[str, list[str]]) -> Any:
-    if isinstance(value, dict):
-        return {name: _inflected(item, endings) for name, item in value.items()}
-    if isinstance(value, list):
-        return [form for word in value for form in _forms(str(word), endings)]
-    return value
+def _listed(lists: dict[str, list[str]], written: Callable[[str], list[str]]) -> dict[str, list[str]]:
+    """Without words that are English, and mean something else: `page` is a form of `pagar`."""
+    english = _english()
+    return {
+        name: [form for word in words for form in written(str(word)) if form not in english]
+        for name, words in lists.items()
+    }
+
+
+@cache
+def _english() -> frozenset[str]:
+    lexicon = convert(_shipped("en"), Lexicon)
+    return frozenset({*lexicon.groups, *lexicon.stop, *lexicon.strong, *lexicon.faint})
+
+
+def _form(word: str, endings: dict[str, list[str]]) -> str:
+    stem, mark, ending = word.rpartition("-")
+    return stem + ending if mark and ending in endings else word
 
 
 def _forms(word: str, endings: dict[str, list[str]]) -> list[str]:

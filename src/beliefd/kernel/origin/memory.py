@@ -19,7 +19,7 @@ from beliefd.kernel.origin.facts import RANK, ObjectOrigin, Origin
 from beliefd.kernel.origin.index import HOST, MAX_VALUE, Index, Place, Record, Wanted, wanted
 from beliefd.kernel.origin.lexicon import Lexicon
 from beliefd.kernel.origin.naming import Names, field_origin, leaves
-from beliefd.kernel.origin.people import Bearers
+from beliefd.kernel.origin.people import Bearers, has_namesake
 from beliefd.kernel.origin.records import RecordReading, read_record
 from beliefd.kernel.origin.results import fields, keys, parsed, records
 from beliefd.kernel.origin.spelling import SINK_SHAPES, Shape, at_home, folded, name_words, shape_of
@@ -345,7 +345,9 @@ class Memory:
             return False
         spoken = self.speech.words - self.lexicon.stops
         if value.shape not in SINK_SHAPES:
-            return self.bearers.several(value.key, spoken)
+            return self.bearers.several(value.key, spoken) or has_namesake(
+                record, value, self.heard, self.speech.words
+            )
         replying = not self.speech.words.isdisjoint(self.lexicon.replies)
         authored = record.authored or (record.how != "directory" and self._by_author(place.path))
         # Beside a text an address is its author's, but for those that it was sent to or shared with.

@@ -1,9 +1,9 @@
-"""Who bears which name, as directories say."""
+"""Who bears which name, as directories say, and what is called like something else."""
 
 from collections.abc import Iterable
 from typing import Any, Final
 
-from beliefd.kernel.origin.index import MAX_VALUE, wanted
+from beliefd.kernel.origin.index import MAX_VALUE, Index, Record, Wanted, wanted
 from beliefd.kernel.origin.spelling import SINK_SHAPES, name_words
 
 MAX_NAMES: Final = 100_000
@@ -49,3 +49,17 @@ class Bearers:
         """Is each name of whom it belongs to that is spoken of somebody else's as well?"""
         meant = self._names.get(address, set()) & spoken
         return bool(meant) and all(len(self._of_name.get(part, ())) > 1 for part in meant)
+
+
+def has_namesake(record: Record, value: Wanted, heard: Index, spoken: frozenset[str]) -> bool:
+    """Has the same result another one that is called the same, and is the name what is spoken of?"""
+    for label in record.labels:
+        parts = label.parts
+        named = label.kind == "label" and bool(label.meant) and spoken.issuperset(label.meant)
+        if not named or value.parts == parts:
+            continue
+        for place, _ in heard.places(Wanted(" ".join(parts), parts, len(parts) == 1, "word")):
+            other = place.record
+            if other is not record and other.item == record.item and place.tokens == list(parts):
+                return all(one.record is not other for one in heard.whole.get(value.key, ()))
+    return False
