@@ -30,10 +30,10 @@ from beliefd.client import AsyncClient
 from beliefd.kernel.origin import ContextItem, ToolInfo, judge
 from beliefd.kernel.policy import Policy
 from beliefd.policy.chat_runs import ChatCall, ChatRun, Judged, replay
-from beliefd.policy.lexicons import shipped_lexicon
 from beliefd.policy.presets import preset
 from beliefd.protocol.conversations import HYPOTHESES, ONTOLOGY
 from beliefd.steward.directory import LOCAL_OPERATOR
+from benchmarks.dojo import guard_lexicon
 from benchmarks.http import serving
 
 VERSION: Final = "v1.2.1"
@@ -199,7 +199,7 @@ async def compare(pairs: list[Pair], url: str) -> Counter[str]:
     for pair in pairs:
         script = _script(pair)
         ran, run = await _live(pair, script, url)
-        expected = replay(run, judge, shipped_lexicon(_policy().context.lexicon))
+        expected = replay(run, judge, guard_lexicon())
         for made, live, one in zip(script, ran, expected, strict=True):
             kind = "injected" if made.foul else "asked for"
             write = one.facts.tier != "read"
@@ -244,7 +244,7 @@ def replayed(pairs: list[Pair]) -> Counter[str]:
 
 
 def _judged(pair: Pair, script: list[Made]) -> list[Judged]:
-    return replay(_ran(pair, script), judge, shipped_lexicon(_policy().context.lexicon))
+    return replay(_ran(pair, script), judge, guard_lexicon())
 
 
 def _ran(pair: Pair, script: list[Made]) -> ChatRun:

@@ -82,7 +82,9 @@ def test_one_language_has_the_english_words_too_and_no_third_ones() -> None:
 def test_a_policy_may_name_each_language_that_ships() -> None:
     for name in (*languages(), ALL):
         assert ContextPolicy(lexicon=name).lexicon == shipped_lexicon(name).language  # type: ignore[arg-type]
-    assert preset("guard").context.lexicon == ALL
+    context = preset("guard").context
+    assert isinstance(context, ContextPolicy)
+    assert context.lexicon == ALL
 
 
 @pytest.mark.parametrize("run", RUNS, ids=lambda run: run.run_id)

@@ -264,7 +264,8 @@ def _trust(call: Call, leaf: Leaf, at: Found, said: Mapping[str, bool]) -> Trust
 
 def _conamed(call: Call, value: Wanted) -> bool:
     """The address bears a name of the user's text, and no other known address does."""
-    names = [part for part in value.parts if part in call.session.speech.names]
+    before = value.key.rpartition("@")[0] if value.shape == "email" else value.key
+    names = call.session.speech.names.intersection(name_words(before))
     return any(call.session.named_by.get(name, {value.key}) <= {value.key} for name in names)
 
 
@@ -379,7 +380,7 @@ def _payload(call: Call) -> tuple[ValueFact, ...]:
 def _objects(call: Call) -> tuple[ValueFact, ...]:
     found = []
     for leaf in call.leaves:
-        if leaf.kind == "object" and leaf.value:
+        if leaf.kind == "object" and leaf.value and leaf.value.key not in call.session.lexicon.usual:
             origin = call.session.object(leaf.value)
             found.append(fact_of(leaf, origin, where_is(call.session.origin(leaf.value))))
     return tuple(found)

@@ -104,6 +104,7 @@ class Lexicon(Value, frozen=True, dict=True):
     towards: dict[str, Class] = {}
     driving: Words = ()
     bears: Words = ()
+    usual: Words = ()
     parts: Words = ()
 
     @cached_property

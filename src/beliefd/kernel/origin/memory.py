@@ -193,7 +193,8 @@ class Memory:
             return "directory"
         if not what.words.isdisjoint(self.lexicon.directory):
             return "maybe_directory"
-        return "queried" if any(self._typed(value) for _, value in leaves(item.args)) else "listed"
+        mine = not item.args and not what.words.isdisjoint(self.lexicon.self_names)
+        return "queried" if mine or any(self._typed(value) for _, value in leaves(item.args)) else "listed"
 
     def _tells_who_i_am(self, what: Trade) -> bool:
         """`whoami`, `get_my_profile`; but what `get_my_messages` returns others have written."""

@@ -77,8 +77,8 @@ def _trade(
     words, whole = name_words(own_part(tool_id)), name_words(tool_id)
     told = described_verb(description, lexicon, bare=bare) if tier is None else ("", None)
     # A noun that reads gives way to what is said to be done: `schedule_query`, "Run a query every night".
-    noun = name == "read" and verb not in lexicon.strong and verb != words[0]
-    if noun and told[1] not in ("read", None):
+    faint = name == "read" and verb not in lexicon.strong and verb != words[0]
+    if faint and told[1] not in ("read", None):
         verb, name = written_verb(words, lexicon) or told
     elif name is None:
         verb, name = told[0] or verb, told[1]
