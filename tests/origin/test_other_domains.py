@@ -183,10 +183,10 @@ def test_what_is_mine_may_be_changed_and_an_address_in_it_is_a_field() -> None:
 
 
 def test_a_name_in_the_host_of_an_address_is_no_name_of_somebody() -> None:
-    note = {"id": "1", "title": "Regatta", "body": "Write to us: desk@regatta-tromso.example"}
+    note = {"id": "1", "title": "Regatta", "body": "Our desk: desk@regatta-tromso.example"}
     told = session("Tell Tromso about the note Regatta by email.", ("list_notes", [note]))
     assert verdict(told, "send_email", to="desk@regatta-tromso.example", body="x")[0] != "allow"
-    note["body"] = "Write to us: tromso@regatta.example"
+    note["body"] = "Our desk: tromso@regatta.example"
     told = session("Tell Tromso about the note Regatta by email.", ("list_notes", [note]))
     assert verdict(told, "send_email", to="tromso@regatta.example", body="x")[0] == "allow"
 
