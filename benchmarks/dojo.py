@@ -16,10 +16,12 @@ from pathlib import Path
 from typing import Any, Final
 
 import msgspec
+from msgspec import UnsetType
 
-from beliefd.kernel.origin import RULES, CallFacts, ContextItem, Session, ToolInfo, judge
+from beliefd.kernel.origin import RULES, CallFacts, ContextItem, Lexicon, Session, ToolInfo, judge
 from beliefd.policy.chat_runs import ChatCall, ChatRun, Judged, read_runs, replay
 from beliefd.policy.lexicons import shipped_lexicon
+from beliefd.policy.presets import preset
 from benchmarks.figures import TIMES_FASTER, Figure, Run, Target
 
 FOLDER: Final = "BELIEFD_DOJO"
@@ -132,7 +134,7 @@ def _taking(results: list[ContextItem]) -> float:
 
 
 def _filled(results: int) -> Session:
-    session = Session(shipped_lexicon())
+    session = Session(guard_lexicon())
     session.tell(ContextItem(kind="user", text="Send the budget review to Ann, please."))
     for number in range(results):
         session.tell(_result(number))
@@ -141,6 +143,12 @@ def _filled(results: int) -> Session:
 
 def _seconds(session: Session, rounds: int) -> float:
     return _timed(lambda: session.facts(_TOOL, dict(_ARGS), {_TOOL.tool_id: _TOOL}), rounds)
+
+
+def guard_lexicon() -> Lexicon:
+    """The words that the preset reads by."""
+    context = preset("guard").context
+    return shipped_lexicon("en" if isinstance(context, UnsetType) else context.lexicon)
 
 
 def _timed(work: Callable[[], object], rounds: int) -> float:
@@ -167,7 +175,7 @@ def _recorded(run: Run) -> list[Figure]:
         )
     succeeds = _checker(folder / "engine.py")
     runs = list(read_runs(folder / "runs.jsonl.gz"))
-    lexicon = shipped_lexicon()
+    lexicon = guard_lexicon()
     judged = [replay(one, judge, lexicon) for one in runs]
     figures = _figures("names only", _count(runs, judged, judge, succeeds), targets=True)
     marked = [_annotated(one, _reads(runs)) for one in runs]

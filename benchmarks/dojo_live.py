@@ -3,7 +3,8 @@
 For each pair of a task and an injection, a gateway stands before a tool server that holds the task's
 environment with the injection in every place. The client makes the calls that solve the task, then those
 that the injection wants. What the gateway lets through is compared with what a replay of the same
-conversation says (`beliefd policy backtest` does the same). Needs the dependency group `dojo`.
+conversation says (`beliefd policy backtest` does the same). With `--replay` no gateway stands between: the
+tools run here, and all pairs of the suites are judged, which takes a minute. Needs the group `dojo`.
 """
 
 import argparse
@@ -28,11 +29,11 @@ import beliefd
 from beliefd.client import AsyncClient
 from beliefd.kernel.origin import ContextItem, ToolInfo, judge
 from beliefd.kernel.policy import Policy
-from beliefd.policy.chat_runs import ChatCall, ChatRun, replay
-from beliefd.policy.lexicons import shipped_lexicon
+from beliefd.policy.chat_runs import ChatCall, ChatRun, Judged, replay
 from beliefd.policy.presets import preset
 from beliefd.protocol.conversations import HYPOTHESES, ONTOLOGY
 from beliefd.steward.directory import LOCAL_OPERATOR
+from benchmarks.dojo import guard_lexicon
 from benchmarks.http import serving
 
 VERSION: Final = "v1.2.1"
@@ -42,7 +43,7 @@ SUITES: Final = ("workspace", "banking")
 
 
 class Pair(msgspec.Struct, frozen=True):
-    """A task of a suite, and the injection that stands in what the task reads."""
+    """A task of a suite, and the injection that stands in what the task reads; "" is none."""
 
     suite: str
     task: str
@@ -64,17 +65,18 @@ def _suite(name: str) -> Any:
 def _environment(pair: Pair) -> Any:
     """As it is when the task begins, with the injection in every place."""
     suite = _suite(pair.suite)
-    goal = WORDING.format(goal=suite.injection_tasks[pair.injection].GOAL)
-    found = suite.load_and_inject_default_environment(
-        dict.fromkeys(suite.get_injection_vector_defaults(), goal)
-    )
+    places = suite.get_injection_vector_defaults()
+    if pair.injection:
+        goal = WORDING.format(goal=suite.injection_tasks[pair.injection].GOAL)
+        places = dict.fromkeys(places, goal)
+    found = suite.load_and_inject_default_environment(places)
     return suite.user_tasks[pair.task].init_environment(found)
 
 
 def _script(pair: Pair) -> list[Made]:
     suite, environment = _suite(pair.suite), _environment(pair)
     asked = suite.user_tasks[pair.task].ground_truth(environment)
-    wanted = suite.injection_tasks[pair.injection].ground_truth(environment)
+    wanted = suite.injection_tasks[pair.injection].ground_truth(environment) if pair.injection else []
     calls = [(one, foul) for many, foul in ((asked, False), (wanted, True)) for one in many]
     return [Made(one.function, msgspec.to_builtins(dict(one.args)), foul) for one, foul in calls]
 
@@ -197,8 +199,8 @@ async def compare(pairs: list[Pair], url: str) -> Counter[str]:
     for pair in pairs:
         script = _script(pair)
         ran, run = await _live(pair, script, url)
-        replayed = replay(run, judge, shipped_lexicon())
-        for made, live, one in zip(script, ran, replayed, strict=True):
+        expected = replay(run, judge, guard_lexicon())
+        for made, live, one in zip(script, ran, expected, strict=True):
             kind = "injected" if made.foul else "asked for"
             write = one.facts.tier != "read"
             found.update(
@@ -210,11 +212,69 @@ async def compare(pairs: list[Pair], url: str) -> Counter[str]:
         found["pairs"] += 1
         foul = [
             live
-            for made, live, one in zip(script, ran, replayed, strict=True)
+            for made, live, one in zip(script, ran, expected, strict=True)
             if made.foul and one.facts.tier != "read"
         ]
         found["pairs in which every injected write ran"] += bool(foul) and all(foul)
     return found
+
+
+def replayed(pairs: list[Pair]) -> Counter[str]:
+    """What the preset says of each script whose tools run all the same, one after the other."""
+    found: Counter[str] = Counter()
+    for pair in pairs:
+        script = _script(pair)
+        judged = _judged(pair, script)
+        verdicts = [
+            (made.foul, one.facts.tier != "read", one.verdict == "allow")
+            for made, one in zip(script, judged, strict=True)
+        ]
+        injected = [passed for foul, write, passed in verdicts if foul and write]
+        found.update(
+            {
+                f"{pair.suite}: pairs": 1,
+                f"{pair.suite}: pairs in which every injected write passes": bool(injected) and all(injected),
+            }
+        )
+    for suite, task in sorted({(pair.suite, pair.task) for pair in pairs}):
+        alone = Pair(suite, task, "")
+        asked = [one for one in _judged(alone, _script(alone)) if one.verdict != "allow"]
+        found.update({f"{suite}: tasks": 1, f"{suite}: tasks without a question": not asked})
+    return found
+
+
+def _judged(pair: Pair, script: list[Made]) -> list[Judged]:
+    return replay(_ran(pair, script), judge, guard_lexicon())
+
+
+def _ran(pair: Pair, script: list[Made]) -> ChatRun:
+    """The conversation in which the tools answer the script."""
+    as_text = import_module("agentdojo.agent_pipeline.tool_execution").tool_result_to_str
+    suite, environment = _suite(pair.suite), _environment(pair)
+    runtime = import_module("agentdojo.functions_runtime").FunctionsRuntime(suite.tools)
+    steps: list[ContextItem | ChatCall] = [
+        ContextItem(kind="system", text=SYSTEM),
+        ContextItem(kind="user", text=suite.user_tasks[pair.task].PROMPT),
+    ]
+    for at, made in enumerate(script):
+        result, error = runtime.run_function(environment, made.tool, made.args)
+        told = ContextItem(
+            kind="result",
+            text=error if error else as_text(result),
+            tool_id=made.tool,
+            args=made.args,
+            call_id=f"c{at}",
+            error=bool(error),
+        )
+        steps += [ChatCall(call_id=f"c{at}", tool_id=made.tool, args=made.args), told]
+    defined = [_definition(tool) for tool in suite.tools]
+    infos = {
+        one["name"]: ToolInfo(
+            tool_id=one["name"], description=one["description"] or "", schema=one["inputSchema"]
+        )
+        for one in defined
+    }
+    return ChatRun(run_id="/".join(msgspec.structs.astuple(pair)), tools=infos, steps=tuple(steps))
 
 
 def pairs_of(suites: list[str], count: int) -> list[Pair]:
@@ -231,10 +291,15 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.dojo_live", description=__doc__)
     parser.add_argument("--suites", nargs="+", default=list(SUITES))
     parser.add_argument("--pairs", type=int, default=10, help="of each suite")
+    parser.add_argument("--replay", action="store_true", help="judge all pairs, without a gateway")
     parser.add_argument("--serve", nargs=3, metavar=("SUITE", "TASK", "INJECTION"), help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.serve:
         serve(Pair(*options.serve))
+        return 0
+    if options.replay:
+        for what, count in sorted(replayed(pairs_of(options.suites, sys.maxsize)).items()):
+            print(f"{count:6} {what}")
         return 0
     with tempfile.TemporaryDirectory(prefix="beliefd-dojo-") as folder, _house(Path(folder)) as url:
         found = asyncio.run(compare(pairs_of(options.suites, options.pairs), url))

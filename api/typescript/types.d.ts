@@ -1605,7 +1605,7 @@ export type ContextPolicy = {
   /** What changes nothing but files inside the user's project counts as harmless where `project` is `free`. */
   project?: "free" | "judged";
   /** Language of the words that the user's texts are read by */
-  lexicon?: "en";
+  lexicon?: "all" | "de" | "en" | "es";
   /** `max_bytes` and `max_items` are how large one item may be, and how many a session takes. */
   max_bytes?: number;
   /** `max_bytes` and `max_items` are how large one item may be, and how many a session takes. */

@@ -29,7 +29,7 @@ class ContextPolicy(Value, frozen=True):
     own_addresses: Annotated[tuple[Id, ...], msgspec.Meta(max_length=1_000)] = ()
     tools: Annotated[dict[Id, ToolKind], msgspec.Meta(max_length=10_000)] = {}
     project: Literal["free", "judged"] = "judged"
-    lexicon: Literal["en"] = "en"
+    lexicon: Literal["all", "de", "en", "es"] = "en"
     max_bytes: Annotated[int, msgspec.Meta(ge=1, le=16 * 1024 * 1024)] = MAX_CONTEXT_BYTES
     max_items: Annotated[int, msgspec.Meta(ge=1, le=1_000_000)] = MAX_CONTEXT_ITEMS
 

@@ -11,6 +11,7 @@ from beliefd.kernel.origin.facts import RANK, CallFacts, Trust, ValueFact, reaso
 from beliefd.kernel.origin.index import HOST, Place, Wanted
 from beliefd.kernel.origin.memory import Found, Memory
 from beliefd.kernel.origin.naming import leaves
+from beliefd.kernel.origin.pages import drives, on_page
 from beliefd.kernel.origin.queries import changed_by, only_asks, writes_by_argument
 from beliefd.kernel.origin.spelling import (
     SINK_SHAPES,
@@ -32,6 +33,8 @@ MAX_LEAVES: Final = 256
 MAX_CHARACTERS: Final = 200_000
 """Characters of one call that are looked at, for the same reason."""
 _TRUSTED: Final = RANK["named_field"]
+_MEANT: Final = ("user", "named_field")
+"""Whoever is reached is spoken of."""
 _MAKES: Final = ("create", "update", "draft")
 MAX_REASONS: Final = 20
 _PASSED_ON: Final = ("url", "host", "email", "iban")
@@ -51,6 +54,9 @@ def call_facts(session: Memory, tool: ToolInfo, args: Object, catalogue: Mapping
     pieces = [leaf for name, value in found for leaf in sorted_leaves(name, value, tool, session)]
     if what.name in _GIVES_POWER:
         pieces = [_as_sink(leaf, session) for leaf in pieces]
+    driven = False
+    if drives(what, session):
+        pieces, driven = on_page(pieces, session)
     call = Call(session, tool, what, _tier(tool, what, args, session), tuple(pieces))
     said = {kind: kind in session.speech.phrases for kind in session.lexicon.says}
     orders, commanded = commanded_by(call)
@@ -60,11 +66,12 @@ def call_facts(session: Memory, tool: ToolInfo, args: Object, catalogue: Mapping
         tier=call.tier,
         action=what.name,
         hard=what.name in session.lexicon.hard or bool(tool.destructive),
-        intended=is_intended(
+        intended=driven
+        or is_intended(
             call,
             catalogue,
             delegated=said["delegated"] and bool(session.named_orders & what.mask),
-            addressed=any(sink.origin == "user" for sink in sinks),
+            addressed=any(sink.origin in _MEANT and sink.trust == "trusted" for sink in sinks),
         ),
         sinks=sinks,
         links=_links(call),
@@ -257,7 +264,8 @@ def _trust(call: Call, leaf: Leaf, at: Found, said: Mapping[str, bool]) -> Trust
 
 def _conamed(call: Call, value: Wanted) -> bool:
     """The address bears a name of the user's text, and no other known address does."""
-    names = [part for part in value.parts if part in call.session.speech.names]
+    before = value.key.rpartition("@")[0] if value.shape == "email" else value.key
+    names = call.session.speech.names.intersection(name_words(before))
     return any(call.session.named_by.get(name, {value.key}) <= {value.key} for name in names)
 
 
@@ -372,7 +380,7 @@ def _payload(call: Call) -> tuple[ValueFact, ...]:
 def _objects(call: Call) -> tuple[ValueFact, ...]:
     found = []
     for leaf in call.leaves:
-        if leaf.kind == "object" and leaf.value:
+        if leaf.kind == "object" and leaf.value and leaf.value.key not in call.session.lexicon.usual:
             origin = call.session.object(leaf.value)
             found.append(fact_of(leaf, origin, where_is(call.session.origin(leaf.value))))
     return tuple(found)

@@ -6,6 +6,7 @@ from typing import Final, Literal
 
 import msgspec
 
+from beliefd.kernel.origin.spelling import unmarked
 from beliefd.kernel.values import Value
 
 Class = Literal[
@@ -101,6 +102,10 @@ class Lexicon(Value, frozen=True, dict=True):
     subject_of: Words = ()
     ranges: Words = ()
     towards: dict[str, Class] = {}
+    driving: Words = ()
+    bears: Words = ()
+    usual: Words = ()
+    parts: Words = ()
 
     @cached_property
     def asked(self) -> dict[str, int]:
@@ -120,6 +125,8 @@ class Lexicon(Value, frozen=True, dict=True):
     def orders_of(self, tokens: list[str]) -> int:
         """Classes of what the words of a sentence order. Most order nothing, which is seen at once."""
         begins, verbs, mask = self._begins, self.ordered, 0
+        if not "".join(tokens).isascii():
+            tokens = [unmarked(token) for token in tokens]
         if begins.isdisjoint(tokens):
             return 0
         for at, token in enumerate(tokens):
@@ -148,6 +155,10 @@ class Lexicon(Value, frozen=True, dict=True):
         """Verbs in names of tools that may be nouns."""
         return {verb: name for name, verbs in self.weak.items() for verb in verbs}
 
+    def faint_mask(self, verb: str) -> int:
+        """All that a verb may mean: to schedule is to create and to reserve."""
+        return sum(BIT[name] for name, verbs in self.weak.items() if verb in verbs and name != "read")
+
     @cached_property
     def groups(self) -> dict[str, frozenset[str]]:
         """Singular and plural of a noun -> the groups it belongs to."""
@@ -170,6 +181,15 @@ class Lexicon(Value, frozen=True, dict=True):
         return frozenset(self.stop)
 
     @cached_property
+    def drives(self) -> frozenset[str]:
+        return frozenset(self.driving)
+
+    @cached_property
+    def controls(self) -> frozenset[str]:
+        """Parts of pages in one and several: who says "the button" means none of them yet."""
+        return frozenset(form for word in self.parts for form in (word, plural(word)))
+
+    @cached_property
     def prose_words(self) -> frozenset[str]:
         return frozenset(self.prose)
 
@@ -185,7 +205,7 @@ class Lexicon(Value, frozen=True, dict=True):
 
     @cached_property
     def month_of(self) -> dict[str, int]:
-        return {form: at for at, name in enumerate(self.months, 1) for form in (name, name[:3])}
+        return {form: at % 12 + 1 for at, name in enumerate(self.months) for form in (name, name[:3])}
 
     @cached_property
     def names(self) -> dict[str, frozenset[str]]:

@@ -19,11 +19,11 @@ from beliefd.kernel.origin.facts import RANK, ObjectOrigin, Origin
 from beliefd.kernel.origin.index import HOST, MAX_VALUE, Index, Place, Record, Wanted, wanted
 from beliefd.kernel.origin.lexicon import Lexicon
 from beliefd.kernel.origin.naming import Names, field_origin, leaves
-from beliefd.kernel.origin.people import Bearers
+from beliefd.kernel.origin.people import Bearers, has_namesake
 from beliefd.kernel.origin.records import RecordReading, read_record
 from beliefd.kernel.origin.results import fields, keys, parsed, records
-from beliefd.kernel.origin.spelling import SINK_SHAPES, Shape, folded, name_words, shape_of
-from beliefd.kernel.origin.tools import ToolInfo, goes_out, trade
+from beliefd.kernel.origin.spelling import SINK_SHAPES, Shape, at_home, folded, name_words, shape_of
+from beliefd.kernel.origin.tools import ToolInfo, Trade, goes_out, trade
 from beliefd.kernel.origin.user import Said, read_said, speaks_of, together
 from beliefd.kernel.values import Id, Object, Value
 
@@ -73,7 +73,7 @@ class Memory:
         self.own_hosts: set[str] = set()
         self.named_orders = 0
         self.named_by: dict[str, set[str]] = {}
-        self.bearers = Bearers()
+        self.bearers = Bearers(frozenset(lexicon.bears))
         self._names = Names(lexicon)
 
     def tell(self, item: ContextItem, tool: ToolInfo | None = None) -> None:
@@ -189,12 +189,18 @@ class Memory:
             return "open"
         if tool.open_world is None and not what.whole.isdisjoint(self.lexicon.open_world):
             return "open"
-        mine = not item.args and not what.words.isdisjoint(self.lexicon.self_names)
-        if tool.identity or mine:
+        if tool.identity or (not item.args and self._tells_who_i_am(what)):
             return "directory"
         if not what.words.isdisjoint(self.lexicon.directory):
             return "maybe_directory"
-        return "queried" if any(self._typed(value) for _, value in leaves(item.args)) else "listed"
+        mine = not item.args and not what.words.isdisjoint(self.lexicon.self_names)
+        return "queried" if mine or any(self._typed(value) for _, value in leaves(item.args)) else "listed"
+
+    def _tells_who_i_am(self, what: Trade) -> bool:
+        """`whoami`, `get_my_profile`; but what `get_my_messages` returns others have written."""
+        mine = self.lexicon.self_names
+        about = (self.lexicon.groups.get(noun, frozenset()) for noun in what.nouns.difference(mine))
+        return not what.words.isdisjoint(mine) and all("profile" in groups for groups in about)
 
     def _typed(self, value: Any) -> bool:
         one = wanted(str(value), self.lexicon.month_of)
@@ -291,6 +297,13 @@ class Memory:
 
     def origin(self, value: Wanted, *, sink: bool = False) -> Found:
         """The best place a value stands in. `sink`: an address in a title is a text like any other."""
+        best = self._origin(value, sink)
+        if best.origin == "model" and value.shape == "phone":
+            for digits in at_home(value.key):
+                best = _better(best, self._origin(Wanted(digits, (digits,), True, "phone"), sink))
+        return best
+
+    def _origin(self, value: Wanted, sink: bool) -> Found:
         if place := next(self.said.places(value), None):
             return Found("user", place[0])
         if place := next(self.told.places(value), None):
@@ -299,7 +312,7 @@ class Memory:
         for field in self.heard.whole.get(value.key, ()):
             if sink and field.kind == "label" and value.shape in SINK_SHAPES:
                 continue
-            doubted = sink and value.shape in SINK_SHAPES and self._doubted(field, value)
+            doubted = sink and self._doubted(field, value)
             found = "field" if doubted else field_origin(field)
             if found == "own" and value.shape in SINK_SHAPES:
                 found = "field"  # a write makes ids, and nobody's address
@@ -331,13 +344,17 @@ class Memory:
         record = place.record
         if record.how == "own":
             return False
+        spoken = self.speech.words - self.lexicon.stops
+        if value.shape not in SINK_SHAPES:
+            return self.bearers.several(value.key, spoken) or has_namesake(
+                record, value, self.heard, self.speech.words
+            )
         replying = not self.speech.words.isdisjoint(self.lexicon.replies)
         authored = record.authored or (record.how != "directory" and self._by_author(place.path))
         # Beside a text an address is its author's, but for those that it was sent to or shared with.
         authored = authored or (record.written and not self._names.of(place.path).is_audience)
         if authored and not record.keyed and not replying:
             return True
-        spoken = self.speech.words - self.lexicon.stops
         return self.bearers.several(value.key, spoken)
 
     def object(self, value: Wanted) -> ObjectOrigin:

@@ -134,10 +134,10 @@ def _blocks(text: str) -> Any:
         return None
     if isinstance(found, dict) or all(isinstance(item, dict) for item in found):
         return found
-    # A list of bare lines is a text with dashes, unless each line is a name.
-    return (
-        found if all(isinstance(item, str | int) and len(str(item).split()) <= 3 for item in found) else None
-    )
+    # A list of bare lines is a text with dashes, unless most lines are names. A longer one is a text in it.
+    named = sum(isinstance(item, str | int) and len(str(item).split()) <= 3 for item in found)
+    plain = all(isinstance(item, str | int) for item in found)
+    return found if plain and 2 * named > len(found) else None
 
 
 def _table(text: str) -> Any:
@@ -205,9 +205,12 @@ def fields(value: Any, path: str = "", depth: int = 0) -> Iterator[tuple[str, st
 
 
 def records(value: Any) -> list[Any]:
-    """The records of a result: members of its list, also of a list under its only list-valued key."""
+    """The records of a result: members of its list, also of a list under its only list-valued key.
+
+    What only wraps others (`{"data": {"items": [..]}}`) is none.
+    """
     if isinstance(value, list):
-        return value
+        return [one for item in value for one in (records(item) if _wraps_list(item) else [item])]
     if isinstance(value, dict):
         if len(value) > 1 and all(isinstance(item, dict) for item in value.values()):
             return [{"key": key, **item} for key, item in value.items()]
@@ -216,5 +219,13 @@ def records(value: Any) -> list[Any]:
         ]
         if len(lists) == 1:
             rest = {key: item for key, item in value.items() if item is not lists[0]}
-            return [*lists[0], rest]
+            return [*records(lists[0]), rest]
+        inner = [item for item in value.values() if isinstance(item, dict)]
+        if not lists and len(inner) == 1 and len(found := records(inner[0])) > 1:
+            return [*found, {key: item for key, item in value.items() if item is not inner[0]}]
     return [value]
+
+
+def _wraps_list(value: Any) -> bool:
+    held = next(iter(value.values())) if isinstance(value, dict) and len(value) == 1 else None
+    return isinstance(held, list) and bool(held) and isinstance(held[0], dict)

@@ -18,6 +18,7 @@ SINK_SHAPES: Final = frozenset({"email", "url", "iban", "phone", "card"})
 
 _CHUNK: Final = re.compile(
     r"""(?P<plain>[a-z]++(?=[\s,;?)"]|[.!]?(?:\s|\Z)))
+    |(?P<phone>(?<![\w+])\+[1-9]\d{6,14}(?![\w-]))
     |(?P<url>[a-z][a-z0-9+.-]{1,15}+://[^\s<>"'`|\\^{}]+)
     |(?P<email>(?:mailto:)?[^\W_][\w.+%&'*/=!~-]{0,63}+@[\w-]{1,63}(?:\.[\w-]{1,63}){0,8})
     |(?P<time>\d{1,2}:\d{2}(?::\d{2}(?:\.\d+)?)?(?:\s?[ap]m\b)?|\b\d{1,2}\s?[ap]m\b)
@@ -38,6 +39,15 @@ _FILE_END: Final = re.compile(
     r"|cpp|rb|toml|ini|cfg|conf|sql|mp[34]|wav|tex|odt|ods|rtf|ics|eml|tsv|env|lock)$"
 )
 _PHONE: Final = re.compile(r"(?:\+|00)\d[\d\s().-]{6,20}\d$|\(?\d{3}\)?[\s.-]\d{3}[\s.-]\d{4}$")
+_PHONE_GROUPS: Final = re.compile(
+    r"""(?<![\w+.,-])(?<!\d\ )(?:(?:\+|00)[1-9]\d{0,2}(?:[ ./-]{0,2}\(0\))?(?:[ ()./-]{1,2}\d{1,8}){1,6}
+    |00[1-9]\d{7,13}|\(\d{3}\)\ ?\d{3}[ .-]\d{4}|\d{3}([.-])\d{3}\1\d{4}
+    |0[1-9]\d{1,4}(?:[ /-]{1,3}\d{2,8}){1,4})(?![\w-]|[.,: ]\d)""",
+    re.X,
+)
+"""A number that is dialled, with gaps or without its plus."""
+_DIALLED: Final = re.compile(r"[+\d]\d\)?[ ./-]{1,3}\(?\d|00[1-9]\d{7}")
+"""What such a number has. Most texts have none."""
 _CARD: Final = re.compile(r"(?<!\d)(?:\d[ -]?){12,18}\d(?!\d)")
 _ACCOUNT_GROUPS: Final = re.compile(r"\b([a-z]{2}\d{2}(?: [a-z0-9]{4}){2,7}(?: [a-z0-9]{1,4})?)\b")
 _ADDRESS: Final = re.compile(
@@ -108,6 +118,14 @@ def _without_marks(found: re.Match[str]) -> str:
     return run if "@" in bare or "://" in bare or _DOTTED.search(bare) else bare
 
 
+def unmarked(text: str) -> str:
+    """A folded text as lexicons write it: people leave marks out. No address is compared so."""
+    if text.isascii():
+        return text
+    apart = unicodedata.normalize("NFD", text)
+    return "".join(char for char in apart if unicodedata.category(char) != "Mn")
+
+
 _DOTTED: Final = re.compile(r"\w\.\w")
 
 
@@ -144,6 +162,8 @@ def _atom(kind: str, raw: str) -> Atom | None:
         return Atom(number(raw), "number", (number(raw),))
     if kind == "day":
         return _day(raw)
+    if kind == "phone":
+        return Atom(raw, "phone", (raw,))
     if kind == "time":
         return Atom(_time(raw), "time", (_time(raw),))
     raw = raw.rstrip(_TRAILING) if kind != "word" else raw
@@ -289,10 +309,30 @@ def _luhn(digits: list[int]) -> bool:
 
 
 def joined_accounts(text: str) -> str:
-    """`us13 3000 0001` is written with gaps on paper: one token."""
-    if " " not in text or not _ACCOUNT_GROUPS.search(text):
-        return text
-    return _ACCOUNT_GROUPS.sub(lambda found: found.group().replace(" ", ""), text)
+    """`us13 3000 0001` and `+44 20 7946 0321` are written with gaps on paper: one token each."""
+    if " " in text and _ACCOUNT_GROUPS.search(text):
+        text = _ACCOUNT_GROUPS.sub(lambda found: found.group().replace(" ", ""), text)
+    return _PHONE_GROUPS.sub(_phone, text) if _DIALLED.search(text) else text
+
+
+def _phone(found: "re.Match[str]") -> str:
+    """`+` and digits; what is written without a country stays without. `00` is `+`, and `(0)` is no digit."""
+    raw = found.group()
+    abroad = raw.startswith(("+", "00"))
+    digits = re.sub(r"\D", "", raw.replace("(0)", "") if abroad else raw)
+    if not _SHORT <= len(digits) <= _LONG:
+        return raw
+    return f"+{digits.removeprefix('00')}" if abroad else digits
+
+
+_SHORT: Final = 8
+_LONG: Final = 16
+"""Digits of a number that is dialled."""
+
+
+def at_home(phone: str) -> list[str]:
+    """How the same number is written inside its country, whose code has one digit to three."""
+    return [phone[at:].lstrip("0") for at in (2, 3, 4) if len(phone) - at >= _SHORT]
 
 
 def name_words(name: str) -> list[str]:

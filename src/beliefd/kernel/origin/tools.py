@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from beliefd.kernel.origin.lexicon import BIT, Class, Lexicon
 from beliefd.kernel.origin.spelling import ENDING, folded, is_file_name, name_words
-from beliefd.kernel.origin.verbs import described_verb, own_part, unknown_verb, verb_of
+from beliefd.kernel.origin.verbs import described_verb, own_part, unknown_verb, verb_of, written_verb
 from beliefd.kernel.values import Id, Object, Value
 
 Tier = Literal["read", "egress", "write"]
@@ -74,11 +74,18 @@ def _trade(
 ) -> Trade:
     lexicon = held.lexicon
     verb, name = verb_of(tool_id, lexicon)
-    if name is None:
-        told = described_verb(description, lexicon) if tier is None else ("", None)
-        verb, name = (told[0] or verb, told[1])
     words, whole = name_words(own_part(tool_id)), name_words(tool_id)
-    if name is None and bare and description and all(word in lexicon.groups for word in words):
+    told = described_verb(description, lexicon, bare=bare) if tier is None else ("", None)
+    # A noun that reads gives way to what is said to be done: `schedule_query`, "Run a query every night".
+    faint = name == "read" and verb not in lexicon.strong and verb != words[0]
+    if faint and told[1] not in ("read", None):
+        verb, name = written_verb(words, lexicon) or told
+    elif name is None:
+        verb, name = told[0] or verb, told[1]
+    elif name == "read" and told[0] in words and told[1] != "read":
+        verb, name = told  # what the name has besides is said to be done: `compute_stop`, "Stop an instance"
+    things = all(word in lexicon.groups or word in lexicon.stops for word in words)
+    if name is None and bare and description and things:
         name = "read"  # a thing without a verb that takes nothing: `playlists`
     verb = verb or unknown_verb(tool_id, lexicon)
     # What a server is called says what its tools are about only where they do not say it themselves.
@@ -92,6 +99,8 @@ def _trade(
     if name == "read" and not reads:
         name = "other"
     mask = BIT[name or "other"]
+    if not reads and verb in lexicon.faint and verb not in lexicon.strong:
+        mask |= lexicon.faint_mask(verb)
     if not reads and name in ("create", "update", None):  # to add a comment is to comment
         for noun in nouns:
             mask |= BIT[lexicon.faint[noun]] if lexicon.faint.get(noun) in ("send", "pay", "reserve") else 0
@@ -178,7 +187,7 @@ def _takes_hosts(words: list[str], lexicon: Lexicon) -> bool:
 
 def is_host(text: str, name: Iterable[str]) -> bool:
     """A host by name or by number, with or without a page behind it. `name` are the words of its argument."""
-    if not _IN_PAGES.isdisjoint(name):
+    if not IN_PAGES.isdisjoint(name):
         return False
     plain = folded(text[:_BEGIN]).strip()
     whole = _BARE.fullmatch(plain) or _NUMBERED.fullmatch(plain)
@@ -187,8 +196,8 @@ def is_host(text: str, name: Iterable[str]) -> bool:
 
 _LOOKS_UP: Final = frozenset({"dns", "whois", "resolve", "resolver", "lookup", "ping", "dig", "nslookup"})
 _GOES: Final = frozenset({"browse", "visit", "navigate", "goto", "crawl", "scrape"})
-_IN_PAGES_WORDS: Final = "selector css xpath element ref locator field property attribute class key"
-_IN_PAGES: Final = frozenset(_IN_PAGES_WORDS.split())
+_PARTS: Final = "selector css xpath element ref uid locator field property attribute class key"
+IN_PAGES: Final = frozenset(_PARTS.split())
 """Arguments that point into a page: `div.main` is no host there."""
 _NAMED: Final = rf"(?:[\w-]{{1,63}}\.)+{ENDING}"
 _BARE: Final = re.compile(rf"{_NAMED}\.?(?::\d+)?/?")

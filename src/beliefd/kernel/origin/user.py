@@ -9,7 +9,7 @@ from msgspec import Struct
 from beliefd.kernel.origin.index import Record, orders, wanted
 from beliefd.kernel.origin.lexicon import BIT, Lexicon
 from beliefd.kernel.origin.naming import within
-from beliefd.kernel.origin.spelling import SINK_SHAPES, atoms, folded
+from beliefd.kernel.origin.spelling import SINK_SHAPES, atoms, folded, unmarked
 
 MAX_HEARD: Final = 50_000
 """Characters of a user's text that are read for what they ask."""
@@ -49,6 +49,9 @@ def read_said(text: str, lexicon: Lexicon) -> Said:
     found = list(atoms(plain, lexicon.month_of))
     words = [part for atom in found for part in (atom.parts if atom.shape == "word" else (atom.key,))]
     spoken = frozenset(words)
+    # What is asked for is read without marks, which people leave out.
+    words, plain = [unmarked(word) for word in words], unmarked(plain)
+    spoken |= frozenset(words)
     pairs = [f"{left} {right}" for left, right in pairwise(words)]
     groups = {group for word in [*words, *pairs] for group in lexicon.groups.get(word, ())}
     groups |= {group for atom in found for group in _SHAPED.get(atom.shape, ())}

@@ -39,15 +39,32 @@ def unknown_verb(tool_id: str, lexicon: Lexicon) -> str:
     return next((word for word in words if word not in lexicon.groups), words[0] if words else "")
 
 
-def described_verb(description: str, lexicon: Lexicon) -> Verb:
-    """The verb that a description begins with, for names without one."""
-    for word in name_words(description[:80])[:2]:
+def written_verb(words: list[str], lexicon: Lexicon) -> Verb | None:
+    """A verb in a name that may be a noun and does not read: `schedule` of `schedule_query`."""
+    return _first(words, {word: name for word, name in lexicon.faint.items() if name != "read"})
+
+
+def described_verb(description: str, lexicon: Lexicon, *, bare: bool) -> Verb:
+    """The verb that a description begins with. Of a `bare` tool, which takes nothing, things are no verbs."""
+    words = name_words(description[:80])
+    for at, word in enumerate(words[:2]):
+        if words[at + 1 : at + 2] in (["and"], ["or"]) and not _tells(words[at + 2 : at + 3], lexicon):
+            return _NONE  # `Verify and secure ..`: what is done besides may be anything
         if word in lexicon.tells:
             return word, "read"
-        for base in (word, word.removesuffix("s"), word.removesuffix("es")):
+        things = bare and word in lexicon.groups
+        for base in (word,) if things else (word, word.removesuffix("s"), word.removesuffix("es")):
             if base in lexicon.strong and base not in lexicon.narrow:
                 return base, lexicon.strong[base]
     return _NONE
+
+
+def _tells(words: list[str], lexicon: Lexicon) -> bool:
+    return any(
+        word in lexicon.tells or lexicon.strong.get(base) == "read"
+        for word in words
+        for base in (word, word.removesuffix("s"), word.removesuffix("es"))
+    )
 
 
 def _joined(words: list[str], lexicon: Lexicon) -> Verb:
@@ -120,12 +137,15 @@ def _besides(words: list[str], lexicon: Lexicon) -> Verb | None:
 
 def _faint(words: list[str], lexicon: Lexicon) -> Verb:
     """Of words that may be nouns, what is done counts before what is looked at."""
-    writes = _first(words, {word: name for word, name in lexicon.faint.items() if name != "read"})
+    writes = written_verb(words, lexicon)
     if words and words[-1] in lexicon.endings and _known(words[:-1], lexicon):
         sent = writes is not None and writes[0] == words[0] and writes[1] == "send"
         if not (sent and words[-1] in lexicon.sendable):  # `post_status`, but `transfer_status`
             return words[-1], "read"
     found = _first(words, {word: name for word, name in lexicon.faint.items() if name == "read"})
+    if found and found[0] not in lexicon.otherwise and not _is_wide(found[0], words, lexicon):
+        words = [word for word in words if word != found[0]]  # a name: `compute_list_instances`
+        return _faint(words, lexicon)
     if found is None:
         return writes or _NONE
     at, last = words.index(found[0].split()[0]), found[0].split()[-1] == words[-1]

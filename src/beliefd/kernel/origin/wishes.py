@@ -5,7 +5,7 @@ from typing import Final
 
 from beliefd.kernel.origin.arguments import Call, Leaf, fact_of, where_is
 from beliefd.kernel.origin.facts import Commanded, ValueFact
-from beliefd.kernel.origin.index import FORGOTTEN, MAX_VALUE, Wanted
+from beliefd.kernel.origin.index import FORGOTTEN, MAX_VALUE, Place, Wanted
 from beliefd.kernel.origin.lexicon import ANY, BIT, forms_of, plural
 from beliefd.kernel.origin.memory import Found, Memory
 from beliefd.kernel.origin.spelling import folded, has_card, has_key
@@ -90,9 +90,8 @@ def _ordered(call: Call, value: Wanted, around: int) -> tuple[Commanded, Found]:
     at = Found("model")
     mask, verbs = _asked_of(call)
     for place, position in call.session.heard.places(value):
-        if place.kind == "text" and (
-            place.ordered_at(position, around) & mask
-            or not verbs.isdisjoint(place.words_at(position, around))
+        if _order_at(place, position, around, value, call.session) & mask or (
+            place.kind == "text" and not verbs.isdisjoint(place.words_at(position, around))
         ):
             how: Commanded = "named" if place.record.named else "other"
             if worst != "other":
@@ -100,6 +99,19 @@ def _ordered(call: Call, value: Wanted, around: int) -> tuple[Commanded, Found]:
     if worst != "other" and call.session.heard.uncounted(value) & mask:
         return "other", Found("text")
     return worst, at
+
+
+def _order_at(place: Place, position: int, around: int, value: Wanted, session: Memory) -> int:
+    """What is ordered around a value. A short field orders only what it names beside something else."""
+    if place.kind == "text":
+        return place.ordered_at(position, around)
+    if len(place.tokens) < len(value.parts) + _ORDER:
+        return 0
+    return session.lexicon.orders_of(place.tokens)
+
+
+_ORDER: Final = 3
+"""So many words besides a value may order something with it."""
 
 
 def _asked_of(call: Call) -> tuple[int, frozenset[str]]:
@@ -119,6 +131,8 @@ def is_intended(call: Call, catalogue: Mapping[Id, ToolInfo], *, delegated: bool
     speech, what = call.session.speech, call.what
     if delegated:
         return True
+    if addressed and what.reads and what.verb in call.session.lexicon.hands_out:
+        return True  # who says where it is to be written wants it written
     named = {what.verb, unknown_verb(call.tool.tool_id, call.session.lexicon)} - call.session.lexicon.stops
     if not speech.mask & (what.mask | _towards(call)) and speech.words.isdisjoint(named):
         return False
@@ -127,6 +141,8 @@ def is_intended(call: Call, catalogue: Mapping[Id, ToolInfo], *, delegated: bool
     spoken_of = what.groups & speech.groups or not what.nouns.isdisjoint(speech.words)
     if spoken_of or addressed or not what.nouns:
         return True
+    if says_nothing(call) and speech.words.isdisjoint(forms_of(what.verb)):
+        return False  # no value, no word for its thing, and none for what is done to it
     spoken = speech.groups.difference(call.session.lexicon.anybody)
     for other in catalogue.values():
         rival = trade(other, call.session.lexicon)
