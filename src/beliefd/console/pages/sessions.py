@@ -1,6 +1,5 @@
 """Sessions: what is believed, how it came to that, what was done, and whether the record still holds."""
 
-from functools import partial
 from typing import Any, Final
 from urllib.parse import quote
 
@@ -11,11 +10,12 @@ from beliefd.console.app import LARGE, Seen, Visitor
 from beliefd.console.drawing import Step, collapse, histogram
 from beliefd.console.pages.revealing import revealed
 from beliefd.console.pages.telling import told
+from beliefd.console.questions import Reading, going_on
 from beliefd.kernel.errors import BeliefdError
 from beliefd.ledger.envelope import LedgerBroken
 from beliefd.protocol.beliefs import BeliefSnapshot, SessionPage
 from beliefd.protocol.experiments import ExperimentView
-from beliefd.protocol.ledger import AuditPage, Verified, Why
+from beliefd.protocol.ledger import AuditPage, Counterfactual, Why
 from beliefd.protocol.visible import visible
 from beliefd.steward.offload import offload
 
@@ -160,9 +160,11 @@ async def experiment(visitor: Visitor) -> Seen:
 
 async def why(visitor: Visitor) -> Seen:
     asked = {"cursor": visitor.query.get("cursor"), "limit": ROWS}
-    found = await visitor.asker.ask("why", visitor.path, asked)
-    found = msgspec.convert(await revealed(visitor, found), Why)
-    return Seen("why.html", {**await _called(visitor), "found": found})
+    found: Why | Reading = await visitor.ask_at_length("why", asked)
+    if isinstance(found, Why):
+        found = msgspec.convert(await revealed(visitor, found), Why)
+    values = {"hypothesis": visitor.path["hypothesis"], **await _answer(visitor, found)}
+    return Seen("why.html", values)
 
 
 async def what_if(visitor: Visitor) -> Seen:
@@ -171,14 +173,14 @@ async def what_if(visitor: Visitor) -> Seen:
     sources = [one for one in past.sources if one in _ticked(visitor, "source")]
     actors = [one for one in past.actors if one in _ticked(visitor, "principal")]
     attested = visitor.query.get("attested") == "1"
-    found = None
+    found: Counterfactual | Reading | None = None
     if sources or actors or attested:
         without = {"source_ids": sources, "principals": actors, "attested": attested}
-        found = await visitor.asker.ask("counterfactual", visitor.path, body={"without": without})
+        found = await visitor.ask_at_length("counterfactual", body={"without": without})
     values = {
         **_of(visitor, snapshot),
+        **going_on(found, snapshot.seq),
         "past": past,
-        "found": found,
         "sources": sources,
         "actors": actors,
         "attested": attested,
@@ -202,22 +204,23 @@ async def audit(visitor: Visitor) -> Seen:
 
 
 async def verified(visitor: Visitor) -> Seen:
-    key = visitor.asker.principal.id, visitor.path["session_id"]
-    found: Verified | int = await visitor.checks.of(key, partial(visitor.asker.ask, "verify", visitor.path))
-    if isinstance(found, int):
-        snapshot = await _snapshot(visitor, 0)
-        values = {**_of(visitor, snapshot), "title": snapshot.title, "count": snapshot.seq, "checked": found}
-        return Seen("verifying.html", values)
-    return Seen("verified.html", {**await _called(visitor), "found": found})
+    return Seen("verified.html", await _answer(visitor, await visitor.ask_at_length("verify")))
 
 
-async def _called(visitor: Visitor) -> dict[str, str]:
-    """Which session it is, and what it is called; a ledger that is broken has lost its name."""
+async def _answer(visitor: Visitor, found: Any) -> dict[str, Any]:
+    """What a page shows of a question about a session: its answer, or how far that is."""
+    called = await _called(visitor)
+    return {**called, **going_on(found, called["seq"])}
+
+
+async def _called(visitor: Visitor) -> dict[str, Any]:
+    """Which session it is, what it is called, and how long; a ledger that is broken has lost its name."""
     session_id = visitor.path["session_id"]
     try:
-        return {"session_id": session_id, "title": (await _snapshot(visitor, 0)).title}
+        snapshot = await _snapshot(visitor, 0)
     except (BeliefdError, LedgerBroken):
-        return {"session_id": session_id, "title": ""}
+        return {"session_id": session_id, "title": "", "seq": 0}
+    return {"session_id": session_id, "title": snapshot.title, "seq": snapshot.seq}
 
 
 async def _snapshot(visitor: Visitor, survivors: int = NAMED) -> BeliefSnapshot:
