@@ -10,10 +10,10 @@ from beliefd.console.pages import audit, sessions
 from beliefd.console.rendering import now, page
 from beliefd.kernel.values import Principal
 from beliefd.protocol.rights import EVERYTHING
-from beliefd.steward.bootstrap import Runtime
 from beliefd.steward.call import Caller
 from beliefd.testing.world import ANN, ONTOLOGY, World
 from tests.console.test_bounds import MOST_BYTES
+from tests.console.visitor import Served
 
 SHORT, LONG = 600, 2_400
 PAGES = {
@@ -23,13 +23,6 @@ PAGES = {
     "what happened": sessions.audit,
     "audit": audit.searched,
 }
-
-
-class Served:
-    """What a server is to the console, as far as pages without a feed need it."""
-
-    def __init__(self, runtime: Runtime) -> None:
-        self.runtime = runtime
 
 
 class Counting(Asker, frozen=True):

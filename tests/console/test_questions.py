@@ -2,25 +2,22 @@
 
 import asyncio
 from collections.abc import Callable, Coroutine
-from typing import Any, cast
+from typing import Any
 
 import httpx
 import pytest
 
 from beliefd.console import questions as module
-from beliefd.console.app import Page, Seen, Visitor
-from beliefd.console.asking import Asker, Server
+from beliefd.console.app import Page, Seen
 from beliefd.console.pages import audit, sessions
 from beliefd.console.questions import FEW, Questions, Reading
-from beliefd.console.rendering import now, page
 from beliefd.kernel.values import Role
 from beliefd.protocol.ledger import Verified
-from beliefd.protocol.rights import EVERYTHING, rights_of
+from beliefd.protocol.rights import rights_of
 from beliefd.steward.call import Caller
 from beliefd.testing.world import ANN, ONTOLOGY, World
 from beliefd.wanted import tell_read, telling
-from tests.console.test_length import Served
-from tests.console.visitor import Person, session_of
+from tests.console.visitor import EVERYBODY, Person, seen, session_of, shown
 from tests.http.calls import eliminate
 
 HOLDS = Verified(ok=True, checked=7, first_bad=None, head=None)
@@ -182,30 +179,20 @@ def session_id(house: World) -> str:
     return opened
 
 
-def seen(house: World, session_id: str, name: str, questions: Questions, caller: Caller) -> Seen:
+def looked_at(
+    house: World, session_id: str, name: str, questions: Questions, caller: Caller = EVERYBODY
+) -> Seen:
     made, query = LONG[name]
     path = {} if name == "search_audit" else {"session_id": session_id}
     path |= {"hypothesis": "h299"} if name == "why" else {}
-    asker = Asker(cast(Server, Served(house.runtime)), caller)
-
-    async def visited() -> Seen:
-        return await made(Visitor(asker, path, query, {}, questions))
-
-    return cast(Seen, house.run(visited))
-
-
-def shown(seen: Seen) -> str:
-    return page(seen.template, {**seen.values, "who": None, "now": now(), "places": []}).decode()
-
-
-EVERYBODY = Caller(ANN, EVERYTHING)
+    return seen(house, made, path, query, caller, questions)
 
 
 @pytest.mark.parametrize("name", LONG)
 def test_the_page_says_how_far_it_is_and_goes_on_without_a_script(
     house: World, session_id: str, name: str
 ) -> None:
-    told = shown(seen(house, session_id, name, Asked(), EVERYBODY))
+    told = shown(looked_at(house, session_id, name, Asked()))
     most = 20_000 if name == "search_audit" else EVENTS
     assert f'<progress id="far" max="{most}" value="1">' in told
     assert '<noscript><meta http-equiv="refresh" content="1"></noscript>' in told
@@ -228,7 +215,7 @@ def test_what_takes_a_whole_ledger_keeps_nobody_before_an_empty_page(
 
     monkeypatch.setattr(module.Question, "_tell", overheard)
     for _ in range(600):
-        found = seen(house, session_id, name, questions, EVERYBODY)
+        found = looked_at(house, session_id, name, questions)
         if found.values["going"] is None:
             break
     assert found.values["found"] is not None
@@ -241,7 +228,7 @@ def test_what_takes_a_whole_ledger_keeps_nobody_before_an_empty_page(
 def test_who_lost_a_right_is_not_given_what_was_begun_with_it(house: World, session_id: str) -> None:
     questions = Asked()
     for caller in (EVERYBODY, EVERYBODY, Caller(ANN, rights_of(Role.APPROVER, "default=read"))):
-        seen(house, session_id, "verify", questions, caller)
+        looked_at(house, session_id, "verify", questions, caller)
     first, again, less = questions.keys
     assert first == again != less
 

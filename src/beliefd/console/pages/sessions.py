@@ -13,7 +13,7 @@ from beliefd.console.pages.telling import told
 from beliefd.console.questions import Reading, going_on
 from beliefd.kernel.errors import BeliefdError
 from beliefd.ledger.envelope import LedgerBroken
-from beliefd.protocol.beliefs import BeliefSnapshot, SessionPage
+from beliefd.protocol.beliefs import ArchivedSession, BeliefSnapshot, SessionPage
 from beliefd.protocol.experiments import ExperimentView
 from beliefd.protocol.ledger import AuditPage, Counterfactual, Why
 from beliefd.protocol.visible import visible
@@ -93,13 +93,18 @@ class Past(Struct):
 async def listed(visitor: Visitor) -> Seen:
     asked = {"limit": ROWS, "cursor": visitor.query.get("cursor"), "space": visitor.query.get("space")}
     found: SessionPage = await visitor.asker.ask("list_sessions", query=asked)
+    rows: list[BeliefSnapshot | ArchivedSession] = [*found.sessions, *found.archived]
     values = {
-        "sessions": found.sessions,
+        "rows": [(one, isinstance(one, ArchivedSession)) for one in sorted(rows, key=_id_of)],
         "broken": found.broken,
         "next": found.next,
         "space": visitor.query.get("space", ""),
     }
     return Seen("sessions.html", values)
+
+
+def _id_of(one: BeliefSnapshot | ArchivedSession) -> str:
+    return one.session_id
 
 
 async def shown(visitor: Visitor) -> Seen:
