@@ -82,11 +82,11 @@ class Fallen(Struct, frozen=True):
 class Past(Struct):
     """What the beginning of a ledger tells; `looked_at` is 0 if that was all of it."""
 
-    steps: list[Step]
-    fallen: list[Fallen]
-    sources: list[str]
-    actors: list[str]
-    calls: dict[str, Called]
+    steps: list[Step] = msgspec.field(default_factory=list)
+    fallen: list[Fallen] = msgspec.field(default_factory=list)
+    sources: list[str] = msgspec.field(default_factory=list)
+    actors: list[str] = msgspec.field(default_factory=list)
+    calls: dict[str, Called] = msgspec.field(default_factory=dict)
     looked_at: int = 0
 
 
@@ -174,27 +174,30 @@ async def why(visitor: Visitor) -> Seen:
 
 async def what_if(visitor: Visitor) -> Seen:
     """What falls if some had never spoken: boxes to tick, in the address."""
-    snapshot, past = await _snapshot(visitor, 0), await _past(visitor, _charted(visitor))
-    sources = [one for one in past.sources if one in _ticked(visitor, "source")]
-    actors = [one for one in past.actors if one in _ticked(visitor, "principal")]
+    snapshot = await _snapshot(visitor, 0)
+    sources, actors = _ticked(visitor, "source"), _ticked(visitor, "principal")
     attested = visitor.query.get("attested") == "1"
     found: Counterfactual | Reading | None = None
     if sources or actors or attested:
         without = {"source_ids": sources, "principals": actors, "attested": attested}
         found = await visitor.ask_at_length("counterfactual", body={"without": without})
+    # What else could be ticked is not looked up again each second.
+    past = Past() if isinstance(found, Reading) else await _past(visitor, _charted(visitor))
     values = {
         **_of(visitor, snapshot),
         **going_on(found, snapshot.seq),
-        "past": past,
-        "sources": sources,
-        "actors": actors,
+        "boxes": [
+            ("Sources", "source", list(dict.fromkeys([*past.sources, *sources])), sources),
+            ("Who said it", "principal", list(dict.fromkeys([*past.actors, *actors])), actors),
+        ],
+        "looked_at": past.looked_at,
         "attested": attested,
     }
     return Seen("what_if.html", values)
 
 
-def _ticked(visitor: Visitor, name: str) -> set[str]:
-    return {value for key, value in visitor.query.items() if key.partition(".")[0] == name}
+def _ticked(visitor: Visitor, name: str) -> list[str]:
+    return [value for key, value in visitor.query.items() if key.partition(".")[0] == name]
 
 
 async def audit(visitor: Visitor) -> Seen:
@@ -252,7 +255,7 @@ async def _trail(visitor: Visitor, since: str | None = None, after: int | None =
 
 async def _past(visitor: Visitor, most: int) -> Past:
     """What fell by whom, and what was called, as far as the beginning of the ledger tells."""
-    past, seen, after = Past([], [], [], [], {}), 0, None
+    past, seen, after = Past(), 0, None
     for _ in range(CHARTED_PAGES):
         query = {"limit": most - seen, "since_event_id": after}
         found = await visitor.asker.ask("audit_trace", {"session_id": visitor.path["session_id"]}, query)

@@ -51,12 +51,14 @@ async function fresh() {
 }
 
 if (main?.hasAttribute("data-again")) {
+  let pause = 250;
   const again = async () => {
     const goesOn = isTyping(document.activeElement) || (await fresh().catch(() => true));
-    if (goesOn) setTimeout(again, 1000);
+    pause = Math.min(2 * pause, 1000);
+    if (goesOn) setTimeout(again, pause);
     else if (main.querySelector("progress")) location.reload();
   };
-  setTimeout(again, 1000);
+  setTimeout(again, pause);
 }
 
 if (main?.dataset.live) {

@@ -23,7 +23,7 @@ LOOKED_AT_BYTES: Final = 32 << 20
 SESSIONS: Final = 200
 ARCHIVED: Final = 1_000
 """So many archived sessions are counted."""
-CHUNK: Final = 1_000
+CHUNK: Final = 500
 CHUNK_BYTES: Final = 4 << 20
 
 
