@@ -173,8 +173,10 @@ def test_a_question_to_a_store_imports_no_http_and_no_word_lists(
 
 @pytest.mark.parametrize("command", ["session list", "inbox list", "audit show SESSION", "--version"])
 def test_a_short_command_looks_for_no_garbage(command: str, data: Path, session: str) -> None:
-    """Not while modules are imported, and not when all goes at the end: each search looks at all there is. What is registered
-    first comes last at the end."""
+    """Not while modules are imported, and not at the end, when all goes: each search looks at all there is.
+
+    What is registered first to be done at exit is done last.
+    """
     arguments = command.replace("SESSION", session).split()
     arguments += [] if command == "--version" else ["--data", str(data)]
     script = (
