@@ -44,7 +44,7 @@ def test_a_search_says_what_it_does_not_search(world: World, tmp_path: Path) -> 
     session, _ = story(world), world.session()
     put_away(world, session, tmp_path / "away")
     found = shown(seen(world, audit.searched, query={"verb": "DECLARE_SESSION"}))
-    assert "1 archived sessions are not searched here" in found
+    assert "1 archived session is not searched here" in found
 
 
 def test_the_inbox_says_where_settled_items_went(world: World, tmp_path: Path) -> None:
