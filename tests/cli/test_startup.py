@@ -166,8 +166,10 @@ def test_a_question_to_a_store_imports_no_http_and_no_word_lists(
 ) -> None:
     loaded = imported(*command.replace("SESSION", session).split(), "--data", str(data))
     assert "sqlite3" in loaded, "it has asked"
-    assert {"httpx", "httpcore", "h11", "starlette", "uvicorn", "numpy", "yaml"}.isdisjoint(loaded)
-    assert not {*WORD_LISTS, "beliefd.hooks.shell"} & set(loaded)
+    assert {"httpx", "httpcore", "h11", "starlette", "uvicorn", "numpy", "yaml", "jsonschema_rs"}.isdisjoint(
+        loaded
+    )
+    assert not {*WORD_LISTS, "beliefd.hooks.shell", "beliefd.adversarial.assessing"} & set(loaded)
     assert ours_among(loaded) < ON_A_STORE
 
 
