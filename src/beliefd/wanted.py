@@ -1,4 +1,5 @@
-"""Long work asks here, now and then, whether anybody still waits for it: a thread cannot be stopped."""
+"""Long work asks here, now and then, whether anybody still waits for it, and says how far it is: a thread
+cannot be stopped, nor looked into."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -10,6 +11,7 @@ class Abandoned(Exception):
 
 
 _over: ContextVar[Callable[[], bool] | None] = ContextVar("over", default=None)
+_told: ContextVar[Callable[[int], None] | None] = ContextVar("told", default=None)
 
 
 @contextmanager
@@ -26,3 +28,20 @@ def check_wanted() -> None:
     over = _over.get()
     if over is not None and over():
         raise Abandoned
+
+
+@contextmanager
+def telling(told: Callable[[int], None]) -> Iterator[None]:
+    """Of what is done inside, `told` hears how many events were read; maybe in a thread."""
+    before = _told.set(told)
+    try:
+        yield
+    finally:
+        _told.reset(before)
+
+
+def tell_read(events: int) -> None:
+    """Whoever waits is told that so many events were read."""
+    told = _told.get()
+    if told is not None:
+        told(events)

@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from beliefd.adversarial import assess, builtin
+from beliefd.adversarial import assess, assessing
 from beliefd.adversarial.phrases import WORDS
 
 QUARTER, WHOLE = 250_000, 1_000_000
@@ -52,12 +52,12 @@ def cost(text: str) -> float:
 @pytest.mark.slow
 @pytest.mark.parametrize("unit", UNITS.values(), ids=UNITS.keys())
 def test_a_megabyte_costs_no_more_than_its_length(unit: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(builtin, "MAX_READ", 10 * WHOLE)  # or the limit would hide what is tested
+    monkeypatch.setattr(assessing, "MAX_READ", 10 * WHOLE)  # or the limit would hide what is tested
     whole = unit * (WHOLE // len(unit))
     growth = cost(whole) / max(cost(whole[:QUARTER]), 1e-4)
     assert growth < QUADRATIC / 2
 
 
 def test_what_is_read_is_capped() -> None:
-    over_limit = "ignore the previous é " * (builtin.MAX_READ // 10)
+    over_limit = "ignore the previous é " * (assessing.MAX_READ // 10)
     assert cost(over_limit * 10) < 3 * cost(over_limit)

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from beliefd.adversarial import assess
-from beliefd.adversarial.builtin import MAX_READ, MAX_SIGNALS
+from beliefd.adversarial.assessing import MAX_READ, MAX_SIGNALS
 from beliefd.adversarial.evaluate import corpus
 from beliefd.adversarial.phrases import WORDS
 from beliefd.adversarial.scan import EVERYTHING, hits, look

@@ -21,7 +21,7 @@ HEAVY = {
 FEW = 140
 """Modules of which most come with click and msgspec; `python -c pass` has 30."""
 AT_A_SERVER = 230
-ON_A_STORE = 630
+ON_A_STORE = 620
 """Modules of our own that common commands may import."""
 SERVERS = (("serve",), ("demo",), ("guard",), ("log", "witness"))
 EXPECTED = {
@@ -166,9 +166,37 @@ def test_a_question_to_a_store_imports_no_http_and_no_word_lists(
 ) -> None:
     loaded = imported(*command.replace("SESSION", session).split(), "--data", str(data))
     assert "sqlite3" in loaded, "it has asked"
-    assert {"httpx", "httpcore", "h11", "starlette", "uvicorn", "numpy"}.isdisjoint(loaded)
-    assert not set(WORD_LISTS) & set(loaded)
+    assert {"httpx", "httpcore", "h11", "starlette", "uvicorn", "numpy", "yaml", "jsonschema_rs"}.isdisjoint(
+        loaded
+    )
+    assert not {*WORD_LISTS, "beliefd.hooks.shell", "beliefd.adversarial.assessing"} & set(loaded)
     assert ours_among(loaded) < ON_A_STORE
+
+
+@pytest.mark.parametrize("command", ["session list", "inbox list", "audit show SESSION", "--version"])
+def test_a_short_command_looks_for_no_garbage(command: str, data: Path, session: str) -> None:
+    """Not while modules are imported, and not at the end, when all goes: each search looks at all there is.
+
+    What is registered first to be done at exit is done last.
+    """
+    arguments = command.replace("SESSION", session).split()
+    arguments += [] if command == "--version" else ["--data", str(data)]
+    script = (
+        "import atexit, gc, sys\n"
+        "searches = []\n"
+        "gc.callbacks.append(lambda phase, _: searches.append(phase))\n"
+        "atexit.register(lambda: print(len(searches), len(gc.get_objects())))\n"
+        "from beliefd.__main__ import main\n"
+        "del searches[:]\n"
+        f"sys.argv[1:] = {arguments!r}\n"
+        "main()"
+    )
+    ran = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True, env=CLEAN
+    )
+    searches, left = map(int, ran.stdout.splitlines()[-1].split())
+    assert searches == 0
+    assert left < 1_000, "all else is frozen: it is not looked at when the interpreter ends"
 
 
 @pytest.mark.parametrize("words", ["beliefd ", "beliefd inbox re"])

@@ -4,9 +4,11 @@ import httpx
 import pytest
 from playwright.sync_api import Browser
 
+from beliefd.console.questions import FEW
 from beliefd.kernel.values import Role
 from tests.console.browsing import person
-from tests.console.visitor import asked
+from tests.console.visitor import asked, session_of
+from tests.http.calls import eliminate
 from tests.http.conftest import Tokens
 from tests.support.server import ServerProcess
 
@@ -102,3 +104,18 @@ def test_an_edit_is_made_on_its_own_page(browser: Browser, guarded: Guarded, age
     successor = agent.get(f"/v1/approvals/{approval_id}").json()["successor"]
     claims = agent.get(f"/v1/approvals/{successor}").json()["subject"]["bundle"]["claims"]
     assert claims[0]["statement"] == "\nRestart it\nat noon"
+
+
+@pytest.mark.parametrize("scripts", [True, False])
+def test_a_long_question_is_answered_on_the_page_that_asked_it(
+    browser: Browser, guarded: Guarded, agent: httpx.Client, scripts: bool
+) -> None:
+    session_id = session_of(agent)
+    for _ in range(4 * FEW):
+        assert eliminate(agent, session_id, "a").status_code == 200
+    with person(browser, guarded, java_script_enabled=scripts) as page:
+        page.goto(f"/sessions/{session_id}/verified")
+        page.wait_for_selector("text=The ledger holds")
+        assert page.title().startswith("Verified")
+        page.goto(f"/sessions/{session_id}/what-if?attested=1")
+        page.wait_for_selector("text=Would come back")

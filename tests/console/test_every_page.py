@@ -23,6 +23,11 @@ LONG = HOSTILE + "W" * 15_000
 LINE = HOSTILE + "x" * 1_000_000
 """More than a megabyte without a break."""
 PHONE = {"width": 390, "height": 800}
+CUT = (
+    "[...document.querySelectorAll('.wide:has(> table), .top nav')]"
+    ".filter(one => one.scrollWidth > one.clientWidth)"
+)
+"""What a phone shows a part of, until somebody pushes it aside."""
 
 
 @pytest.fixture(scope="module")
@@ -126,6 +131,8 @@ def test_nothing_on_any_page_keeps_people_out_or_does_what_an_agent_says(
             wide = page.evaluate("document.documentElement.scrollWidth")
             scripts = page.evaluate("document.querySelectorAll('script, img[onerror], svg[onload]').length")
             assert (wide <= PHONE["width"], scripts) == (True, 1), (place, wide)
+            cut = page.evaluate(f"{CUT}.map(one => one.textContent.slice(0, 80))")
+            assert cut == [], (place, cut)
     assert bad == {}, msgspec.json.format(msgspec.json.encode(bad)).decode()
 
 

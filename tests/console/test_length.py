@@ -1,5 +1,6 @@
 """What a page reads, and how long it is, does not grow with the ledger behind it."""
 
+import time
 from typing import Any, cast
 
 import pytest
@@ -10,10 +11,10 @@ from beliefd.console.pages import audit, sessions
 from beliefd.console.rendering import now, page
 from beliefd.kernel.values import Principal
 from beliefd.protocol.rights import EVERYTHING
-from beliefd.steward.bootstrap import Runtime
 from beliefd.steward.call import Caller
 from beliefd.testing.world import ANN, ONTOLOGY, World
 from tests.console.test_bounds import MOST_BYTES
+from tests.console.visitor import Served
 
 SHORT, LONG = 600, 2_400
 PAGES = {
@@ -23,13 +24,6 @@ PAGES = {
     "what happened": sessions.audit,
     "audit": audit.searched,
 }
-
-
-class Served:
-    """What a server is to the console, as far as pages without a feed need it."""
-
-    def __init__(self, runtime: Runtime) -> None:
-        self.runtime = runtime
 
 
 class Counting(Asker, frozen=True):
@@ -79,7 +73,8 @@ def looked_at(house: World, session_id: str, name: str) -> tuple[int, int, int]:
     async def made() -> Any:
         return await PAGES[name](visitor)
 
-    seen = house.run(made)
+    while (seen := house.run(made)).values.get("going"):
+        time.sleep(0.01)
     values = {**seen.values, "who": who, "now": now(), "places": []}
     return len(asker.read), sum(asker.read), len(page(seen.template, values))
 

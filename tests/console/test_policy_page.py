@@ -46,7 +46,7 @@ def test_rules_say_what_they_are_about_what_lint_finds_and_how_often_they_matter
     assert (review.decisions, review.complete) == (2, True)
     assert [one.constraint for one in review.findings if one.code == "NEVER_FIRES"] == ["constraint.zz.never"]
     assert review.warnings >= 1
-    rows = dict(re.findall(r'<tr><td class="id">([\w.]+)</td>(.*?)</tr>', shown, re.S))
+    rows = dict(re.findall(r'<tr><td class="id named">([\w.]+)</td>(.*?)</tr>', shown, re.S))
     assert "never &lt;b&gt;fires" in rows["zz.never"]
     assert "/policy?tool=mail.send#ask" in rows["zz.never"]
     assert ">never</span>" in rows["zz.never"]

@@ -1,12 +1,19 @@
 """A person at the console, without a browser: pages are read, and forms sent as browsers send them."""
 
 import re
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, cast
 
 import httpx
 
-from beliefd.testing.world import ONTOLOGY
+from beliefd.console.app import Page, Seen, Visitor
+from beliefd.console.asking import Asker, Server
+from beliefd.console.questions import Questions
+from beliefd.console.rendering import now, page
+from beliefd.protocol.rights import EVERYTHING
+from beliefd.steward.bootstrap import Runtime
+from beliefd.steward.call import Caller
+from beliefd.testing.world import ANN, ONTOLOGY, World
 from tests.support.server import ServerProcess
 
 OWN = {"Sec-Fetch-Site": "same-origin"}
@@ -79,3 +86,36 @@ def _plain(value: object) -> Any:
     import msgspec
 
     return msgspec.to_builtins(value)
+
+
+class Served:
+    """What a server is to the console, as far as pages without a feed need it."""
+
+    def __init__(self, runtime: Runtime) -> None:
+        self.runtime = runtime
+
+
+EVERYBODY = Caller(ANN, EVERYTHING)
+
+
+def seen(
+    house: World,
+    made: Page,
+    path: Mapping[str, str] | None = None,
+    query: Mapping[str, str] | None = None,
+    caller: Caller = EVERYBODY,
+    questions: Questions | None = None,
+) -> Seen:
+    """What a page is made of, without a server."""
+    asker = Asker(cast(Server, Served(house.runtime)), caller)
+    visitor = Visitor(asker, dict(path or {}), dict(query or {}), {}, questions or Questions())
+
+    async def visited() -> Seen:
+        return await made(visitor)
+
+    return house.run(visited)
+
+
+def shown(found: Seen) -> str:
+    """The page itself."""
+    return page(found.template, {**found.values, "who": None, "now": now(), "places": []}).decode()

@@ -16,7 +16,7 @@ from typing import Final
 import msgspec
 
 from beliefd.adversarial import characters
-from beliefd.adversarial.builtin import signal
+from beliefd.adversarial.assessing import signal
 from beliefd.adversarial.evaluate import Label
 from beliefd.kernel.claims.threat import Signal, Threat
 

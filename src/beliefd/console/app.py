@@ -15,7 +15,6 @@ from starlette.routing import BaseRoute, Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from beliefd.console.asking import Asker, Server
-from beliefd.console.checks import Checks
 from beliefd.console.forms import (
     MAX_FORM,
     MAX_SIGN_IN,
@@ -24,6 +23,7 @@ from beliefd.console.forms import (
     refuse_other_origins,
     sign_in_place,
 )
+from beliefd.console.questions import Questions, Reading
 from beliefd.console.rendering import now, page
 from beliefd.console.visits import Visits, begun_cookie, cookie_in, cookie_name, set_cookie
 from beliefd.kernel.errors import BeliefdError, Code
@@ -86,7 +86,17 @@ class Visitor(Struct, frozen=True):
     path: dict[str, str]
     query: dict[str, str]
     form: dict[str, str]
-    checks: Checks = msgspec.field(default_factory=Checks)
+    questions: Questions = msgspec.field(default_factory=Questions)
+
+    async def ask_at_length(
+        self, name: str, query: Mapping[str, Any] | None = None, body: Any = None
+    ) -> Any | Reading:
+        """What takes a whole ledger to answer: the answer, or how far it is."""
+        asker = self.asker
+        # With all rights: INVARIANT: who has lost one is not given what was begun with it.
+        key = msgspec.json.encode([asker.caller, name, self.path, query, body], order="sorted")
+        ask = partial(asker.ask, name, self.path, query, body)
+        return await self.questions.of(asker.principal.id, key, ask)
 
 
 class Held(Struct, frozen=True):
@@ -112,7 +122,7 @@ class Console:
         self._server = server
         self.visits = Visits(server.authenticator)
         self._providers = ProviderPages()
-        self._checks = Checks()
+        self._questions = Questions()
 
     def routes(self, pages: Mapping[tuple[str, str], Page]) -> list[BaseRoute]:
         """`pages` by method and path; beside them what everybody may have."""
@@ -142,7 +152,7 @@ class Console:
         try:
             form = await form_of(request, MAX_FORM, hold) if request.method == "POST" else {}
             asked = dict(request.path_params), dict(request.query_params), form
-            visitor = Visitor(asker, *asked, self._checks)
+            visitor = Visitor(asker, *asked, self._questions)
             return await _rendered(await made(visitor), asker, hold)
         except ClientDisconnect:
             raise

@@ -6,11 +6,12 @@ from typing import Final
 
 import yaml
 
-from beliefd.documents import composed, parse_document, read_bytes
+from beliefd.documents import parse_document, read_bytes
 from beliefd.kernel.errors import BeliefdError, Code, invalid
 from beliefd.kernel.policy import Policy
 from beliefd.policy.compiling import compiled
 from beliefd.protocol.wire import convert
+from beliefd.strict_yaml import composed
 
 MAX_BYTES: Final = 1024 * 1024
 _PLACE = re.compile(r"\[(\d+)\]")

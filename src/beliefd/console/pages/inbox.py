@@ -15,7 +15,7 @@ from beliefd.kernel.substrate.proposals import CallCandidate
 from beliefd.kernel.values import PEOPLE
 from beliefd.protocol.approvals import ApprovalCard, Inbox
 from beliefd.protocol.asked import Sign
-from beliefd.protocol.beliefs import BrokenLedger
+from beliefd.protocol.beliefs import ArchivedSession, BrokenLedger
 
 LATE: Final = frozenset({Code.CONFLICT, Code.SESSION_TERMINATED, Code.SESSION_SEALED, Code.SESSION_ARCHIVED})
 """What an answer comes too late for."""
@@ -85,6 +85,7 @@ class Found(Struct):
 
     rows: list[Row]
     broken: dict[str, BrokenLedger]
+    archived: dict[str, ArchivedSession]
     more: bool = True
 
 
@@ -108,6 +109,7 @@ async def waiting(visitor: Visitor) -> Seen:
         "count": len(rows),
         "following": _following(visitor.query, first + LISTED) if first + LISTED < len(rows) else "",
         "broken": list(found.broken.values()),
+        "archived": list(found.archived.values()),
         "more": found.more,
         "most": len(found.rows),
         "choices": {name: sorted({told(row) for row in found.rows}) for name, told in FILTERS.items()},
@@ -159,13 +161,14 @@ def _told(count: str) -> str:
 
 
 async def _all(visitor: Visitor, status: str, space: str) -> Found:
-    found = Found([], {})
+    found = Found([], {}, {})
     cursor: str | None = None
     for _ in range(PAGES):
         asked = {"limit": min(ASKED, MOST - len(found.rows)), "status": status, "space": space}
         one: Inbox = await visitor.asker.ask("list_approvals", query={**asked, "cursor": cursor})
         found.rows += map(_row, one.approvals)
         found.broken |= {broken.session_id: broken for broken in one.broken}
+        found.archived |= {archived.session_id: archived for archived in one.archived}
         cursor = one.next
         if cursor is None or len(found.rows) >= MOST:
             break

@@ -1,6 +1,5 @@
 """Sessions: what is believed, how it came to that, what was done, and whether the record still holds."""
 
-from functools import partial
 from typing import Any, Final
 from urllib.parse import quote
 
@@ -11,11 +10,12 @@ from beliefd.console.app import LARGE, Seen, Visitor
 from beliefd.console.drawing import Step, collapse, histogram
 from beliefd.console.pages.revealing import revealed
 from beliefd.console.pages.telling import told
+from beliefd.console.questions import Reading, going_on
 from beliefd.kernel.errors import BeliefdError
 from beliefd.ledger.envelope import LedgerBroken
-from beliefd.protocol.beliefs import BeliefSnapshot, SessionPage
+from beliefd.protocol.beliefs import ArchivedSession, BeliefSnapshot, SessionPage
 from beliefd.protocol.experiments import ExperimentView
-from beliefd.protocol.ledger import AuditPage, Verified, Why
+from beliefd.protocol.ledger import AuditPage, Counterfactual, Why
 from beliefd.protocol.visible import visible
 from beliefd.steward.offload import offload
 
@@ -82,24 +82,29 @@ class Fallen(Struct, frozen=True):
 class Past(Struct):
     """What the beginning of a ledger tells; `looked_at` is 0 if that was all of it."""
 
-    steps: list[Step]
-    fallen: list[Fallen]
-    sources: list[str]
-    actors: list[str]
-    calls: dict[str, Called]
+    steps: list[Step] = msgspec.field(default_factory=list)
+    fallen: list[Fallen] = msgspec.field(default_factory=list)
+    sources: list[str] = msgspec.field(default_factory=list)
+    actors: list[str] = msgspec.field(default_factory=list)
+    calls: dict[str, Called] = msgspec.field(default_factory=dict)
     looked_at: int = 0
 
 
 async def listed(visitor: Visitor) -> Seen:
     asked = {"limit": ROWS, "cursor": visitor.query.get("cursor"), "space": visitor.query.get("space")}
     found: SessionPage = await visitor.asker.ask("list_sessions", query=asked)
+    rows: list[BeliefSnapshot | ArchivedSession] = [*found.sessions, *found.archived]
     values = {
-        "sessions": found.sessions,
+        "rows": [(one, isinstance(one, ArchivedSession)) for one in sorted(rows, key=_id_of)],
         "broken": found.broken,
         "next": found.next,
         "space": visitor.query.get("space", ""),
     }
     return Seen("sessions.html", values)
+
+
+def _id_of(one: BeliefSnapshot | ArchivedSession) -> str:
+    return one.session_id
 
 
 async def shown(visitor: Visitor) -> Seen:
@@ -160,34 +165,39 @@ async def experiment(visitor: Visitor) -> Seen:
 
 async def why(visitor: Visitor) -> Seen:
     asked = {"cursor": visitor.query.get("cursor"), "limit": ROWS}
-    found = await visitor.asker.ask("why", visitor.path, asked)
-    found = msgspec.convert(await revealed(visitor, found), Why)
-    return Seen("why.html", {**await _called(visitor), "found": found})
+    found: Why | Reading = await visitor.ask_at_length("why", asked)
+    if isinstance(found, Why):
+        found = msgspec.convert(await revealed(visitor, found), Why)
+    values = {"hypothesis": visitor.path["hypothesis"], **await _answer(visitor, found)}
+    return Seen("why.html", values)
 
 
 async def what_if(visitor: Visitor) -> Seen:
     """What falls if some had never spoken: boxes to tick, in the address."""
-    snapshot, past = await _snapshot(visitor, 0), await _past(visitor, _charted(visitor))
-    sources = [one for one in past.sources if one in _ticked(visitor, "source")]
-    actors = [one for one in past.actors if one in _ticked(visitor, "principal")]
+    snapshot = await _snapshot(visitor, 0)
+    sources, actors = _ticked(visitor, "source"), _ticked(visitor, "principal")
     attested = visitor.query.get("attested") == "1"
-    found = None
+    found: Counterfactual | Reading | None = None
     if sources or actors or attested:
         without = {"source_ids": sources, "principals": actors, "attested": attested}
-        found = await visitor.asker.ask("counterfactual", visitor.path, body={"without": without})
+        found = await visitor.ask_at_length("counterfactual", body={"without": without})
+    # What else could be ticked is not looked up again each second.
+    past = Past() if isinstance(found, Reading) else await _past(visitor, _charted(visitor))
     values = {
         **_of(visitor, snapshot),
-        "past": past,
-        "found": found,
-        "sources": sources,
-        "actors": actors,
+        **going_on(found, snapshot.seq),
+        "boxes": [
+            ("Sources", "source", list(dict.fromkeys([*past.sources, *sources])), sources),
+            ("Who said it", "principal", list(dict.fromkeys([*past.actors, *actors])), actors),
+        ],
+        "looked_at": past.looked_at,
         "attested": attested,
     }
     return Seen("what_if.html", values)
 
 
-def _ticked(visitor: Visitor, name: str) -> set[str]:
-    return {value for key, value in visitor.query.items() if key.partition(".")[0] == name}
+def _ticked(visitor: Visitor, name: str) -> list[str]:
+    return [value for key, value in visitor.query.items() if key.partition(".")[0] == name]
 
 
 async def audit(visitor: Visitor) -> Seen:
@@ -202,22 +212,23 @@ async def audit(visitor: Visitor) -> Seen:
 
 
 async def verified(visitor: Visitor) -> Seen:
-    key = visitor.asker.principal.id, visitor.path["session_id"]
-    found: Verified | int = await visitor.checks.of(key, partial(visitor.asker.ask, "verify", visitor.path))
-    if isinstance(found, int):
-        snapshot = await _snapshot(visitor, 0)
-        values = {**_of(visitor, snapshot), "title": snapshot.title, "count": snapshot.seq, "checked": found}
-        return Seen("verifying.html", values)
-    return Seen("verified.html", {**await _called(visitor), "found": found})
+    return Seen("verified.html", await _answer(visitor, await visitor.ask_at_length("verify")))
 
 
-async def _called(visitor: Visitor) -> dict[str, str]:
-    """Which session it is, and what it is called; a ledger that is broken has lost its name."""
+async def _answer(visitor: Visitor, found: Any) -> dict[str, Any]:
+    """What a page shows of a question about a session: its answer, or how far that is."""
+    called = await _called(visitor)
+    return {**called, **going_on(found, called["seq"])}
+
+
+async def _called(visitor: Visitor) -> dict[str, Any]:
+    """Which session it is, what it is called, and how long; a ledger that is broken has lost its name."""
     session_id = visitor.path["session_id"]
     try:
-        return {"session_id": session_id, "title": (await _snapshot(visitor, 0)).title}
+        snapshot = await _snapshot(visitor, 0)
     except (BeliefdError, LedgerBroken):
-        return {"session_id": session_id, "title": ""}
+        return {"session_id": session_id, "title": "", "seq": 0}
+    return {"session_id": session_id, "title": snapshot.title, "seq": snapshot.seq}
 
 
 async def _snapshot(visitor: Visitor, survivors: int = NAMED) -> BeliefSnapshot:
@@ -244,7 +255,7 @@ async def _trail(visitor: Visitor, since: str | None = None, after: int | None =
 
 async def _past(visitor: Visitor, most: int) -> Past:
     """What fell by whom, and what was called, as far as the beginning of the ledger tells."""
-    past, seen, after = Past([], [], [], [], {}), 0, None
+    past, seen, after = Past(), 0, None
     for _ in range(CHARTED_PAGES):
         query = {"limit": most - seen, "since_event_id": after}
         found = await visitor.asker.ask("audit_trace", {"session_id": visitor.path["session_id"]}, query)

@@ -31,34 +31,44 @@ document.addEventListener("keydown", (pressed) => {
   pressed.preventDefault();
 });
 
-const main = document.querySelector("main[data-live]");
-if (main) {
+const main = document.querySelector("main");
+
+// The page as it is by now; it says whether it changes by itself again.
+async function fresh() {
+  const answer = await fetch(location.href, { headers: { accept: "text/html" } });
+  if (!answer.ok) return null;
+  const page = new DOMParser().parseFromString(await answer.text(), "text/html");
+  const place = page.querySelector("main");
+  const again = place?.hasAttribute("data-again");
+  const held = document.activeElement?.getAttribute("href");
+  main.replaceChildren(...(place?.childNodes ?? []));
+  document.title = page.title;
+  current = Math.min(current, rows().length - 1);
+  rows()[current]?.classList.add("current");
+  // Who was at a row stays there.
+  if (held) main.querySelector(`a[href="${CSS.escape(held)}"]`)?.focus();
+  return again;
+}
+
+if (main?.hasAttribute("data-again")) {
+  let pause = 250;
+  const again = async () => {
+    const goesOn = isTyping(document.activeElement) || (await fresh().catch(() => true));
+    pause = Math.min(2 * pause, 1000);
+    if (goesOn) setTimeout(again, pause);
+    else if (main.querySelector("progress")) location.reload();
+  };
+  setTimeout(again, pause);
+}
+
+if (main?.dataset.live) {
   let waiting = 0;
   const again = async () => {
     waiting = 0;
-    if (isTyping(document.activeElement)) return later();
-    const answer = await fetch(location.href, { headers: { accept: "text/html" } });
-    if (!answer.ok) return;
-    const fresh = new DOMParser().parseFromString(await answer.text(), "text/html");
-    const held = document.activeElement?.getAttribute("href");
-    main.replaceChildren(...(fresh.querySelector("main")?.childNodes ?? []));
-    document.title = fresh.title;
-    current = Math.min(current, rows().length - 1);
-    rows()[current]?.classList.add("current");
-    // Who was at a row stays there.
-    if (held) main.querySelector(`a[href="${CSS.escape(held)}"]`)?.focus();
+    if (isTyping(document.activeElement)) later();
+    else await fresh();
   };
   const later = () => { waiting ||= setTimeout(again, 300); };
   const feed = new EventSource(main.dataset.live);
   for (const kind of ["approval.pending", "approval.decided", "approval.expired", "audit"]) feed.addEventListener(kind, later);
-}
-
-// What takes long says so, from the click to the next page.
-for (const link of document.querySelectorAll("a[data-wait]")) {
-  link.addEventListener("click", () => {
-    const told = document.createElement("p");
-    told.setAttribute("role", "status");
-    told.append(link.dataset.wait, document.createElement("progress"));
-    link.closest("nav, p, form")?.after(told);
-  });
 }

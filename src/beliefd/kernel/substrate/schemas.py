@@ -4,8 +4,6 @@ from collections.abc import Callable
 from itertools import islice
 from typing import Any, Final, NoReturn
 
-import jsonschema_rs
-
 from beliefd.kernel.substrate.arbitration_policy import NEWEST_ENGINE, Engine
 from beliefd.kernel.substrate.text_bounds import (
     MAX_COMPILED,
@@ -121,18 +119,25 @@ def _not_linear(text: str, engine: Engine) -> str:
     return "it looks around, refers back or repeats too often, which takes more than linear time"
 
 
+def _library() -> Any:
+    """The library, with the first schema: it takes a while to load, and few commands come to one."""
+    import jsonschema_rs
+
+    return jsonschema_rs
+
+
 def _validator(raw: Any, steps: int | None, size: int | None = None) -> Any:
     """`steps` and `size` are bounded, where they are given."""
     options: dict[str, int] = {} if steps is None else {"backtrack_limit": steps}
     if size is not None:
         options |= {"size_limit": size, "dfa_size_limit": DFA_BYTES}
-    engine = jsonschema_rs.FancyRegexOptions(**options) if options else None
-    return jsonschema_rs.validator_for(raw, retriever=_fetch_nothing, pattern_options=engine)
+    engine = _library().FancyRegexOptions(**options) if options else None
+    return _library().validator_for(raw, retriever=_fetch_nothing, pattern_options=engine)
 
 
 def _linear(text: str, size: int, dfa: int = DFA_BYTES) -> Any:
-    options = jsonschema_rs.RegexOptions(size_limit=size, dfa_size_limit=dfa)
-    return jsonschema_rs.validator_for({"pattern": text}, pattern_options=options)
+    options = _library().RegexOptions(size_limit=size, dfa_size_limit=dfa)
+    return _library().validator_for({"pattern": text}, pattern_options=options)
 
 
 def _earlier(text: str) -> Sized:
@@ -141,9 +146,9 @@ def _earlier(text: str) -> Sized:
 
 def _is_linear(raw: Any) -> bool:
     """Do all patterns of a schema do without trying again?"""
-    options = jsonschema_rs.RegexOptions(size_limit=MAX_COMPILED, dfa_size_limit=DFA_BYTES)
+    options = _library().RegexOptions(size_limit=MAX_COMPILED, dfa_size_limit=DFA_BYTES)
     try:
-        jsonschema_rs.validator_for(raw, retriever=_fetch_nothing, pattern_options=options)
+        _library().validator_for(raw, retriever=_fetch_nothing, pattern_options=options)
     except ValueError:
         return False
     return True

@@ -6,10 +6,10 @@ from typing import Any
 from msgspec import UNSET, UnsetType
 from msgspec.structs import replace
 
-from beliefd.hooks.shell import ShellFacts, examine, examine_paths, paths_in
 from beliefd.kernel.policy import Policy
 from beliefd.kernel.substrate.proposals import CallCandidate, Candidate
 from beliefd.kernel.substrate.provenance import Provenance, Workspace
+from beliefd.kernel.substrate.shell import ShellFacts
 from beliefd.kernel.substrate.tools import CallFinding, ProposalFindings, ToolDefinition
 from beliefd.kernel.values import Principal, Role
 
@@ -65,6 +65,9 @@ def _trusted(provenance: Provenance | UnsetType, who: Principal, policy: Policy)
 def shell_facts(
     definition: ToolDefinition, args: dict[str, Any], workspace: Workspace | None
 ) -> ShellFacts | None:
+    # What is known of commands takes a while to read, and only servers in front of clients need it.
+    from beliefd.hooks.shell import examine, examine_paths, paths_in
+
     cwd, roots = (None, ()) if workspace is None else (workspace.cwd, workspace.roots)
     if definition.shell_args is not UNSET:
         given = [args[name] for name in definition.shell_args if name in args]

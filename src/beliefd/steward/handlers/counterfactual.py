@@ -34,7 +34,7 @@ from beliefd.steward.handlers.shared import Room
 from beliefd.steward.offload import in_pool
 from beliefd.steward.write.positions import existing_head, session_not_found
 from beliefd.stores.base import Store
-from beliefd.wanted import check_wanted
+from beliefd.wanted import check_wanted, tell_read
 
 KNOWN: Final = 20
 """How many names an error lists; the rest are counted."""
@@ -105,6 +105,7 @@ class Imagining:
                 assert other is not None  # noqa: S101 - only eliminations are left out
                 if self._conclusions.wants(step.entry.event_id):
                     self._conclusions.add(_basis(step, step.event, other, *self._alone))
+            tell_read(sealed.seq)
 
     def _meet(self, step: Redecided) -> None:
         self._principals.add(step.entry.actor.id)

@@ -12,7 +12,6 @@ from msgspec import UNSET, Struct
 
 from beliefd.hooks.clients import CLIENTS
 from beliefd.hooks.events import BadEvent, HookEvent, Said
-from beliefd.hooks.shell.paths import normal
 from beliefd.kernel.canonical import digest
 from beliefd.kernel.errors import BeliefdError, Code, invalid
 from beliefd.kernel.values import MAX_ID_LENGTH
@@ -213,6 +212,8 @@ def _is_gated(call: Call, event: HookEvent) -> bool:
 
 
 def _workspace(call: Call, event: HookEvent, first: str | None) -> dict[str, Any]:
+    from beliefd.hooks.shell.paths import normal  # with all that is known of commands
+
     project = call.query["project"]
     roots = [project] if project else [*event.roots] or ([first] if first else [])
     # `//` and `/x/..` are `/` by other names, and all there is is nobody's project.

@@ -3,8 +3,6 @@
 import hashlib
 from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
-from contextvars import ContextVar
-from typing import Final
 
 import msgspec
 from msgspec import UNSET, Raw, Struct
@@ -25,9 +23,7 @@ from beliefd.steward.handlers.shared import PAGE_BYTES, view_of
 from beliefd.steward.offload import in_pool, is_heavy, offload
 from beliefd.steward.write.positions import Positions, existing_head
 from beliefd.stores.base import Store, Within
-
-TELL_CHECKED: Final[ContextVar[Callable[[int], None] | None]] = ContextVar("tell_checked", default=None)
-"""Whoever asks in this process can be told how many events hold so far."""
+from beliefd.wanted import tell_read
 
 
 class RawAuditPage(Struct, frozen=True):
@@ -61,7 +57,7 @@ class LedgerHandlers(Struct, frozen=True):
 
     async def verify(self, call: Call) -> Verified:
         # It names what is wrong, so it must see it.
-        return await verify_session(self.positions.chains.store, call.session_id, TELL_CHECKED.get())
+        return await verify_session(self.positions.chains.store, call.session_id, tell_read)
 
     async def events(self, call: Call) -> AsyncGenerator[bytes, None]:
         head = await existing_head(self.store, call.session_id)

@@ -15,6 +15,7 @@ from beliefd.steward.call import Call
 from beliefd.steward.offload import is_heavy, offload
 from beliefd.steward.write.positions import session_not_found
 from beliefd.stores.base import Store, Within
+from beliefd.wanted import tell_read
 
 LOOKED_AT: Final = 20_000
 LOOKED_AT_BYTES: Final = 32 << 20
@@ -94,6 +95,7 @@ class SearchHandlers(Struct, frozen=True):
                     return RawAuditFound(found, f"{session_id},{after}", looked_at + len(chunk), archived)
                 after = chunk[-1].seq
                 looked_at, size = looked_at + len(chunk), size + sum(len(one.record) for one in chunk)
+                tell_read(looked_at)
                 if looked_at >= LOOKED_AT or size >= LOOKED_AT_BYTES:
                     return RawAuditFound(found, f"{session_id},{after}", looked_at, archived)
         return RawAuditFound(found, None, looked_at, archived)

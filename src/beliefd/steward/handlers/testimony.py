@@ -27,7 +27,7 @@ from beliefd.steward.handlers.shared import Room, view_of
 from beliefd.steward.offload import in_pool
 from beliefd.steward.write.positions import Positions
 from beliefd.stores.base import Store
-from beliefd.wanted import check_wanted
+from beliefd.wanted import check_wanted, tell_read
 
 LINKED = msgspec.json.encode(str(EvidenceLinked.__struct_config__.tag))
 
@@ -53,6 +53,7 @@ class WhyHandlers(Struct, frozen=True):
         start = max(recounting.seq - 1, 0)
         async for chunk in self.positions.chains.stream(call.session_id, start, position.head.seq):
             await in_pool("question", recounting.take, chunk)
+            tell_read(chunk[-1].seq)
             if recounting.is_over:
                 break
         return Why(
