@@ -107,7 +107,8 @@ class Ruling:
         if asked.capability is not UNSET:
             found.append(self._needed(asked.capability))
         if asked.when is not UNSET:
-            found.append(self.conditions.formula(parse(asked.when)))
+            when = parse(asked.when)
+            found += [self.conditions.formula(when), negated(self.conditions.unjudged(when))]
         return found
 
     def tool(self, tool_id: str) -> Formula:
@@ -137,6 +138,16 @@ class Ruling:
         named = (self.tool(name) for name, one in self.tools.items() if one.mutates)
         return either(self.own.mutates, *named)
 
+    @cached_property
+    def reaches(self) -> Formula:
+        """May the call reach the network? A tool is believed that it does, and that it does not if the
+        policy does not say that it does."""
+        said = [(self.tool(name), one.network) for name, one in self.tools.items()]
+        believed = [one for one, network in said if network is False]
+        online = either(*(one for one, network in said if network is True))
+        silent = both(negated(self.own.offline), negated(either(*believed)))
+        return either(self.world.names_host, online, self.own.reaches, silent)
+
     def needs(self, capability: str) -> Formula:
         named = (self.tool(name) for name, one in self.tools.items() if capability in one.capabilities)
         return either(self.own.needs(capability), *named)
@@ -153,7 +164,10 @@ class Ruling:
         return self._formulas[key]
 
     def holds(self, one: Constraint) -> Formula:
-        return True if one.when is None else self.conditions.formula(one.when)
+        """Does its condition hold? One that cannot be judged does not."""
+        if one.when is None:
+            return True
+        return both(negated(self.conditions.unjudged(one.when)), self.conditions.formula(one.when))
 
     def stands(self, one: Constraint) -> Formula:
         """Does a constraint stand in the way of the call?"""
@@ -162,17 +176,20 @@ class Ruling:
         if one.key not in self._formulas:
             fires = True if one.malformed is not None else self.holds(one)
             against = negated(fires) if one.effect == "allow" and one.malformed is None else fires
-            self._formulas[one.key] = both(self.applies(one), either(against, self._twofold(one)))
+            self._formulas[one.key] = both(self.applies(one), either(against, self._unclear(one)))
         return self._formulas[one.key]
 
-    def _twofold(self, one: Constraint) -> Formula:
-        """Does it read what can be read in two ways? Then it denies, whatever it says."""
-        return self.conditions.twofold(one.deep)
+    def _unclear(self, one: Constraint) -> Formula:
+        """Does it read what can be read in two ways, or what is too long? Then it denies, whatever it says."""
+        unread = one.when is None or one.malformed is not None
+        too_long = False if unread else self.conditions.unjudged(one.when)
+        return either(self.conditions.twofold(one.deep), too_long)
 
     def unclear(self, shared: frozenset[str] = frozenset()) -> Formula:
         """Does a constraint deny that else lets a call wait?"""
-        waiting = (one for one in self._of(shared) if one.on_fail not in HARD and one.deep)
-        return either(*(both(self.applies(one), self._twofold(one)) for one in waiting))
+        waiting = (one for one in self._of(shared) if one.on_fail not in HARD)
+        unclear = ((one, self._unclear(one)) for one in waiting)
+        return either(*(both(self.applies(one), found) for one, found in unclear if found is not False))
 
     @cached_property
     def allowable(self) -> Formula:
@@ -212,7 +229,7 @@ class Ruling:
                     if turned_off(mode, self.policy, call):
                         changes = self.mutates if mutates else negated(self.mutates)
                         found.append(
-                            both(at, changes, self.world.reaches if reaches else negated(self.world.reaches))
+                            both(at, changes, self.reaches if reaches else negated(self.reaches))
                         )
         return either(*found)
 
@@ -263,8 +280,10 @@ class Ruling:
         own = self.own
         yield own.tier >= 0
         yield own.tier < len(TIERS)
+        yield negated(both(own.reaches, own.offline))
         unneeded = (negated(own.needs(name)) for name in self.capabilities)
-        nothing = both(own.tier == 0, negated(own.mutates), *unneeded)
+        words = map(negated, (own.mutates, own.reaches, own.offline))
+        nothing = both(own.tier == 0, *words, *unneeded)
         for name, tool in self.tools.items():
             # What its caller runs is what the policy says it is.
             if tool.is_run_by_caller:
