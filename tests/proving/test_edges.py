@@ -84,7 +84,9 @@ def test_of_the_first_and_last_times_of_all_nothing_is_said(op: str, bound: str,
 
 
 def test_ages_reach_over_all_years() -> None:
-    shown(but(p("age_over", "fact.a.t", 3e11)), {"now": "9999-06-01T00:00:00Z"}, written("0001-01-01T00:00:00Z"))
+    shown(
+        but(p("age_over", "fact.a.t", 3e11)), {"now": "9999-06-01T00:00:00Z"}, written("0001-01-01T00:00:00Z")
+    )
 
 
 @pytest.mark.parametrize(
@@ -161,7 +163,10 @@ def test_a_fact_is_counted_with_its_version_once() -> None:
 def test_what_an_old_schema_kept_out_is_let_in_by_one_that_does_not(
     schema: dict[str, Any], args: dict[str, Any], answer: str
 ) -> None:
-    old, new = denying(p("eq", "call.args.n", 9), **tool(**schema)), denying(p("eq", "call.args.n", 9), **tool())
+    old, new = (
+        denying(p("eq", "call.args.n", 9), **tool(**schema)),
+        denying(p("eq", "call.args.n", 9), **tool()),
+    )
     assert (says(new, {"args": args}, {}), says(old, {"args": args}, {})) == ("allow", "deny")
     assert Prover(new, old).answer(PERMITS).answer == answer
 
@@ -218,7 +223,10 @@ def test_schemas_of_draft_7_are_understood() -> None:
 def test_values_that_a_schema_names_within_an_argument_may_be_there() -> None:
     inner = {"type": "object", "properties": {"k": {"enum": ["a", "b"]}}}
     closed = tool(properties={"o": inner}, additionalProperties=False)
-    shown(denying(p("eq", "call.args.o.k", "a"), p("missing", "call.args.o.k"), **closed), {"args": {"o": {"k": "b"}}})
+    shown(
+        denying(p("eq", "call.args.o.k", "a"), p("missing", "call.args.o.k"), **closed),
+        {"args": {"o": {"k": "b"}}},
+    )
 
 
 @pytest.mark.parametrize("own", [{}, {"network": True}])
@@ -259,7 +267,9 @@ def test_numbers_that_no_json_holds_are_passed_over() -> None:
 
 def test_a_schema_that_goes_by_the_name_of_another_tool_may_change() -> None:
     constraints = {"a": on("pay", "allow"), "b": on("pay", "deny", "schema", "call.args.n", "other")}
-    old, new = (policy(constraints, tools={"other": {"schema": one}, "pay": {}}) for one in ({}, {"type": "null"}))
+    old, new = (
+        policy(constraints, tools={"other": {"schema": one}, "pay": {}}) for one in ({}, {"type": "null"})
+    )
     assert (says(new, {"args": {"n": 1}}, {}), says(old, {"args": {"n": 1}}, {})) == ("allow", "deny")
     assert Prover(new, old).answer(PERMITS).answer == "counterexample"
 

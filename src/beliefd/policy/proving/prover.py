@@ -176,7 +176,9 @@ class Prover:
                 return None
             reader = Reader(stage.solver.model())
             usual = stage.world.usual()
-            if (odd := next((path for path, one in usual.items() if not reader.truth(one)), None)) is not None:
+            if (
+                odd := next((path for path, one in usual.items() if not reader.truth(one)), None)
+            ) is not None:
                 stage.tell([implied(USUAL, both(*usual.values()))])
                 unusual = f"{UNUSUAL_CALLS}, at `{odd}`"
                 continue
@@ -217,7 +219,8 @@ class Prover:
         return None if tool is None else frozenset({tool})
 
     def _stage(self, scope: frozenset[str] | None, others: tuple[Guarantee, ...]) -> Stage:
-        if (known := self._stages.get(scope)) is None or not {*map(id, others)} <= {*map(id, known.questions)}:
+        known = self._stages.get(scope)
+        if known is None or any(one not in known.questions for one in others):
             world = World({"new": self.new})
             ruling = Ruling(world, "new", self._constraints.values(), scope)
             for one in others:
@@ -319,7 +322,7 @@ def _tell_more(
 
 
 def _block(world: World, reader: Reader, witness: Witness | None) -> tuple[Formula | None, str]:
-    """What the solver is not to say again, because no call is like that; and why not, unless none is anyway."""
+    """What the solver is not to say again, as no call is like that; and why not, unless none ever is."""
     wrong = [] if witness is None else astray(world, reader, witness)
     if wrong:
         held = [world.domains[name].value == reader.code(world.domains[name]) for name in _kin(world, wrong)]

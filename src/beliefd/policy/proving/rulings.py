@@ -180,7 +180,7 @@ class Ruling:
         return self._formulas[one.key]
 
     def _unclear(self, one: Constraint) -> Formula:
-        """Does it read what can be read in two ways, or what is too long? Then it denies, whatever it says."""
+        """Does it read what can be read in two ways, or is too long? Then it denies, whatever it says."""
         unread = one.when is None or one.malformed is not None
         too_long = False if unread else self.conditions.unjudged(one.when)
         return either(self.conditions.twofold(one.deep), too_long)
@@ -228,9 +228,7 @@ class Ruling:
                     call = CallFinding(definition=ToolDefinition(mutates=mutates), network=reaches)
                     if turned_off(mode, self.policy, call):
                         changes = self.mutates if mutates else negated(self.mutates)
-                        found.append(
-                            both(at, changes, self.reaches if reaches else negated(self.reaches))
-                        )
+                        found.append(both(at, changes, self.reaches if reaches else negated(self.reaches)))
         return either(*found)
 
     @cached_property
