@@ -281,8 +281,8 @@ def by_no_name(name: str, _: Any) -> bool:
     raise KeyError(name)
 
 
-CALENDAR: Final = (instant("0001-01-02T00:00:00Z"), instant("9999-12-30T00:00:00Z"))
-"""Times in between can be written with any offset, and other times reckoned from them."""
+CALENDAR: Final = (instant("0001-01-02T00:00:00Z"), instant("9999-07-01T00:00:00Z"))
+"""Times in between can be written with any offset, and others be reckoned from them: months later, too."""
 LEAST_LARGE: Final = 1e21
 """From here on, JSON holds numbers again: those that are written with an exponent."""
 COMPARING: Final = ("lt", "le", "gt", "ge", "between")

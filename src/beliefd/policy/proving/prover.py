@@ -18,7 +18,7 @@ from beliefd.kernel.substrate.schemas import BadSchema
 from beliefd.kernel.substrate.text_bounds import TextTooLong
 from beliefd.ledger.chain import policy_hash
 from beliefd.policy.proving.affected import affected, outside
-from beliefd.policy.proving.logic import Formula, both, either, implied
+from beliefd.policy.proving.logic import Formula, both, either, implied, negated
 from beliefd.policy.proving.paths import ARGS, TOOL
 from beliefd.policy.proving.queries import Query, queries, without
 from beliefd.policy.proving.realising import Reader
@@ -189,7 +189,7 @@ class Prover:
                 return smaller(witness, lambda one: settled(one, judges, query.asked, query.settles))
             if _tell_more(stage, judges, witness, left, turn):
                 continue
-            block, why = _block(stage.world, reader, witness)
+            block, why = _block(stage, reader, witness)
             spurious = why or spurious
             if block is None:
                 break
@@ -321,8 +321,9 @@ def _tell_more(
     return found
 
 
-def _block(world: World, reader: Reader, witness: Witness | None) -> tuple[Formula | None, str]:
+def _block(stage: Stage, reader: Reader, witness: Witness | None) -> tuple[Formula | None, str]:
     """What the solver is not to say again, as no call is like that; and why not, unless none ever is."""
+    world = stage.world
     wrong = [] if witness is None else astray(world, reader, witness)
     if wrong:
         held = [world.domains[name].value == reader.code(world.domains[name]) for name in _kin(world, wrong)]
@@ -332,6 +333,12 @@ def _block(world: World, reader: Reader, witness: Witness | None) -> tuple[Formu
     if gaps := [gap for domain in world.coming_up.values() if (gap := reader.gap(domain)) is not True]:
         return both(*gaps), ""
     unknown = [(one, domain) for domain in world.coming_up.values() for one in domain.opaque.values()]
+    unsure = [
+        (name, one) for one in stage.rulings.values() for name in one.unsure if reader.truth(one.tool(name))
+    ]
+    if unsure and not unknown:
+        name, ruling = unsure[0]
+        return negated(ruling.tool(name)), f"it depends on the schema of `{name}`, which is not worked out"
     if not unknown:
         left_open = [key for one in world.conditions.values() for key in one.derived.open.values()]
         return None, (

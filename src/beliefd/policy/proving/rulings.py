@@ -44,6 +44,10 @@ class Ruling:
         named = self.policy.tools.items()
         self.tools = {name: one for name, one in named if name != ALL and (scope is None or name in scope)}
         self.shared: frozenset[str] = frozenset()
+        self.capabilities = {one.subject.capability for one in self.constraints if one.subject.capability}
+        """Those that constraints and questions are about."""
+        self.unsure: set[str] = set()
+        """Tools with a schema that is not worked out."""
         self._other: Ruling | None = None
         self.conditions = world.conditions[side]
         self.own = world.own(side)
@@ -71,6 +75,8 @@ class Ruling:
             self.world.at(TOOL, self.side).learn(asked.tool)
         if asked.when is not UNSET:
             self.conditions.learn(parse(asked.when))
+        if asked.capability is not UNSET:
+            self.capabilities.add(asked.capability)
 
     def learn_schemas(self) -> None:
         """After all paths are known: the values that the tools' schemas name for them."""
@@ -80,11 +86,6 @@ class Ruling:
 
     def _arguments(self) -> list[Domain]:
         return [one for one in self.world.domains.values() if one.path.startswith(f"{ARGS}.")]
-
-    @cached_property
-    def capabilities(self) -> tuple[str, ...]:
-        """Those that constraints are about."""
-        return tuple(sorted({one.subject.capability for one in self.constraints if one.subject.capability}))
 
     def share(self, other: "Ruling", keys: frozenset[str]) -> None:
         """What says the same under both policies is one formula."""
@@ -239,8 +240,10 @@ class Ruling:
             if not tool.schema:
                 continue
             needed, exact = fits_arguments(tool.schema, paths)
-            whole = needed if exact else both(needed, z3.Bool(f"fits {_digest(tool.schema)}"))
-            found.append(implied(self.tool(name), whole))
+            if not exact:
+                self.unsure.add(name)
+                needed = both(needed, z3.Bool(f"fits {_digest(tool.schema)}"))
+            found.append(implied(self.tool(name), needed))
         return both(*found)
 
     def hard(self, shared: frozenset[str] = frozenset()) -> Formula:
@@ -279,7 +282,7 @@ class Ruling:
         yield own.tier >= 0
         yield own.tier < len(TIERS)
         yield negated(both(own.reaches, own.offline))
-        unneeded = (negated(own.needs(name)) for name in self.capabilities)
+        unneeded = (negated(own.needs(name)) for name in sorted(self.capabilities))
         words = map(negated, (own.mutates, own.reaches, own.offline))
         nothing = both(own.tier == 0, *words, *unneeded)
         for name, tool in self.tools.items():
