@@ -12,7 +12,7 @@ from msgspec import UnsetType
 from beliefd.cli.options import FILE_PATH, Decorator, json_object
 from beliefd.cli.output import DECISION_EXITS, Exit, Reply, passed, replies
 from beliefd.cli.target import Question, Target, asks, target_options
-from beliefd.kernel.substrate.guarantees import ABOUT, SAYS, Guarantee
+from beliefd.kernel.substrate.guarantees import ABOUT, SAYS, Guarantee, ModeName
 from beliefd.kernel.values import Role
 from beliefd.policy.backtesting.names import FORMATS
 from beliefd.policy.key_words import KEYS
@@ -68,13 +68,18 @@ def adopt(path: Path) -> Question:
 )
 @option("--session", "session_id", metavar="ID", help="On the state of this session.")
 @option("--at", type=click.IntRange(1), help="As it was right after the event with this `seq`.")
-@option("--event", "event_id", metavar="ID", help="A decision of the session that is on record.")
+@option("--event", "event_id", metavar="ID", help="A decision that is on record, or its `seq`.")
 @option("--candidate", type=click.IntRange(0, 99), default=0, help="Which of its candidates, from 0 on.")
 @option(
     "--role",
     type=click.Choice([one.value for one in Role]),
     default=Role.AGENT.value,
     help="Who makes the change.",
+)
+@option(
+    "--mode",
+    type=click.Choice(get_args(ModeName)),
+    help="In which mode, on a state that is given. A call can say so itself.",
 )
 @option("--against", "against_file", type=PATH, help="Another policy, to compare with.")
 @option(
