@@ -777,12 +777,14 @@ def main() -> None:
             for found in searched(seed, given.situations, said):
                 wrong += 1
                 sys.stdout.write(f"{found}\n")
+        except KeyboardInterrupt:
+            break
         except Exception as error:
             wrong += 1
             sys.stdout.write(f"seed {seed}: {type(error).__name__}: {error}\n")
     took = time.process_time() - began
     counts = "\n".join(f"{count:6} {name}" for name, count in said.most_common(40))
-    sys.stdout.write(f"{counts}\n{given.policies} policies, {wrong} wrong, {took:.1f} s\n")
+    sys.stdout.write(f"{counts}\nto seed {seed}: {wrong} wrong, {took:.1f} s of processor time\n")
 
 
 if __name__ == "__main__":

@@ -141,6 +141,11 @@ def test_times_are_read_as_the_policy_reads_them(value: str) -> None:
         assert Prover(new, old).answer(PERMITS).answer == "counterexample"
 
 
+def test_keys_may_hold_empty_names() -> None:
+    shown(denying(p("missing", "fact..x")), {}, {"fact..x": {"v": 1}})
+    assert Prover(denying(p("missing", "fact."))).answer(NEVER).answer == "proved"
+
+
 def test_a_fact_is_counted_with_its_version_once() -> None:
     one = p("all", p("count", "fact.a", "eq", 1), p("ge", "fact.a.v", 1))
     shown(but(one), {}, {"fact.a": {"v": 1}})

@@ -208,10 +208,10 @@ class World:
                 return self._fact(path, name, side)
         if is_of_policy(path):
             return self._of_policy(path, name, side)
-        head, *rest = path.split(".")
-        if head not in WRITERS or not rest or not rest[0]:
+        head, _, rest = path.partition(".")
+        if head not in WRITERS or not rest:
             return Domain(path, name, **_NOWHERE)
-        if len(rest) > 1:
+        if "." in rest:
             return Domain(path, name)
         # INVARIANT of the kernel: what stands under a key is an object.
         domain = Domain(path, name, (ABSENT, OBJECT))
