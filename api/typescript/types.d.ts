@@ -2676,7 +2676,7 @@ export type ExperimentView = {
   picture?: DataPicture | null;
 };
 
-/** A call (`call`) or a change of the state (`delta`), on a `state` that is given or on that of a session; or a decision that is on record (`event_id`, and which of its candidates). A session's state is the newest, or that right after the event with the `seq` `at`. `policy` is asked in the place of the one in force; `against` is another one to compare with. `role` and `tier` are those of who would make the change; a call says so itself. */
+/** A call (`call`) or a change of the state (`delta`), on a `state` that is given or on that of a session; or a decision that is on record (`event_id`, and which of its candidates). A session's state is the newest, or that right after the event with the `seq` `at`. `policy` is asked in the place of the one in force; `against` is another one to compare with. `role` and `tier` are those of who would make the change, `mode` the one on a `state` that is given; a call says all three itself. */
 export type ExplainPolicy = {
   /** Id of a session; ids are ordered by time */
   session_id?: string;
@@ -2690,10 +2690,12 @@ export type ExplainPolicy = {
   call?: Question;
   /** A call (`call`) or a change of the state (`delta`), on a `state` that is given or on that of a session; or a decision that is on record (`event_id`, and which of its candidates). */
   delta?: Patch;
-  /** `role` and `tier` are those of who would make the change; a call says so itself. */
+  /** `role` and `tier` are those of who would make the change, `mode` the one on a `state` that is given; a call says all three itself. */
   role?: Role;
-  /** `role` and `tier` are those of who would make the change; a call says so itself. */
+  /** `role` and `tier` are those of who would make the change, `mode` the one on a `state` that is given; a call says all three itself. */
   tier?: "DELETE" | "MODIFY" | "PRIVILEGE" | "READ_ONLY" | "WRITE_LIMITED";
+  /** `role` and `tier` are those of who would make the change, `mode` the one on a `state` that is given; a call says all three itself. */
+  mode?: "boost" | "eco" | "normal" | "offline-safe" | "throttled";
   /** A call (`call`) or a change of the state (`delta`), on a `state` that is given or on that of a session; or a decision that is on record (`event_id`, and which of its candidates). */
   state?: Record<string, unknown>;
   /** `policy` is asked in the place of the one in force; `against` is another one to compare with. */

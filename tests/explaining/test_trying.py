@@ -117,6 +117,43 @@ def test_explain_says_what_was_read_and_what_would_pass(files: Any) -> None:
     assert "under the other policy: allow ALLOWED" in drawn.stdout
 
 
+IN_ECO = {
+    "constraints": {
+        "constraint.a": {"v": 1, "effect": "allow", "subject": None, "when": when("eq", "policy.mode", "eco")}
+    }
+}
+CHANGE = {"set": {"goal.x": {"v": 1}}}
+
+
+@pytest.mark.parametrize("about", ["call", "delta"])
+def test_calls_and_changes_are_tried_in_a_mode(files: Any, data: Path, about: str) -> None:
+    given = files(policy=IN_ECO, call={"tool_id": "pay"}, delta=CHANGE)
+    answer("policy", "adopt", given["policy"], "--data", data)
+    for policy in (("--policy", given["policy"]), ("--data", data)):
+        ask = ("policy", "explain", f"--{about}", given[about], *policy)
+        assert answer(*ask, "--mode", "eco")["verdict"] == "allow"
+        assert answer(*ask, "--mode", "boost", code=4)["verdict"] == "deny"
+        assert answer(*ask, code=4)["verdict"] == "deny"
+
+
+def test_a_call_says_its_mode_itself_and_a_session_has_one(files: Any, data: Path) -> None:
+    given = files(policy=IN_ECO, call={"tool_id": "pay", "mode": "eco"}, delta=CHANGE)
+    ask = ("policy", "explain", "--policy", given["policy"], "--call", given["call"])
+    assert answer(*ask, "--mode", "boost")["verdict"] == "allow"
+    session = answer("session", "declare", "a", "b", "--data", data)["session_id"]
+    told = ("--session", session, "--delta", given["delta"], "--mode", "eco", "--data", data)
+    assert "a session has one" in answer("policy", "explain", *told, code=2)["error"]["message"]
+
+
+def test_cases_say_in_which_mode_a_change_is_made(files: Any) -> None:
+    made = [
+        {"delta": CHANGE, "mode": mode, "expect": {"verdict": verdict}}
+        for mode, verdict in (("eco", "allow"), ("normal", "deny"))
+    ]
+    given = files(policy=IN_ECO, cases={"cases": made})
+    assert answer("policy", "test", given["cases"], "--policy", given["policy"])["passed"] == 2
+
+
 def test_explain_asks_a_store_for_what_it_has_decided(files: Any, data: Path) -> None:
     given = files(policy=POLICY, proposal=[{"kind": "delta", "patch": {"set": {"goal.x": {"v": 1}}}}])
     answer("policy", "adopt", given["policy"], "--data", data)
@@ -125,6 +162,11 @@ def test_explain_asks_a_store_for_what_it_has_decided(files: Any, data: Path) ->
     told = answer("policy", "explain", "--session", session, "--event", event, "--data", data, code=4)
     assert (told["event_id"], told["reason_code"]) == (event, "NOT_AUTHORISED")
     assert [one["which"] for one in told["under"]] == ["defaults"]
+    for number in ("2", "#2"):
+        by_number = ("--session", session, "--event", number, "--data", data)
+        assert answer("policy", "explain", *by_number, code=4)["event_id"] == event
+    gone = answer("policy", "explain", "--session", session, "--event", "#9", "--data", data, code=2)
+    assert "no event `#9`" in gone["error"]["message"]
     drawn = beliefd("policy", "explain", "--session", session, "--event", event, "--data", data)
     assert "before, under the defaults: deny NOT_AUTHORISED, the same" in drawn.stdout
 

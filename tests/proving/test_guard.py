@@ -144,8 +144,24 @@ def test_questions_are_asked_with_options(tmp_path: Path) -> None:
     assert fired["proofs"][0]["call"]["call"]["args"]["amount"] > 100
     assert answer(*ask, "--conflict", "constraint.a", "constraint.b", code=4)["holds"] is False
     assert answer(*ask, "--tool", "read", "--never", "at_all")["holds"] is True
+    assert answer(*ask, "--tool", "pay", "--never", "at_all", "--mode", "eco", code=4)["holds"] is False
+    small = json.dumps({"op": "le", "args": ["call.args.amount", 100]})
+    of_small = answer(*ask, "--tool", "pay", "--never", "without_person", "--when", small, code=4)
+    assert of_small["proofs"][0]["call"]["call"]["args"]["amount"] <= 100
+    assert "{" not in of_small["proofs"][0]["question"]
+    big = json.dumps({"op": "gt", "args": ["call.args.amount", 100]})
+    assert answer(*ask, "--tool", "pay", "--never", "without_person", "--when", big)["holds"] is True
+    low = answer(*ask, "--agent-tier", "READ_ONLY", "--can", "pass")["proofs"][0]
+    assert low["call"]["call"]["tier"] == "READ_ONLY"
     nothing = beliefd(*ask)
     assert (nothing.exit_code, "--against" in nothing.stderr) == (2, True)
+
+
+def test_every_field_of_a_question_has_an_option() -> None:
+    told = beliefd("policy", "prove", "--help").stdout
+    fields = {*Guarantee.__struct_fields__} - {"name", "never_conflict"}
+    assert {name for name in fields if f"--{name.replace('_', '-')} " not in told} == set()
+    assert "--conflict KEY KEY" in told
 
 
 def test_policies_are_written_in_cedar_with_what_is_left_out(tmp_path: Path) -> None:

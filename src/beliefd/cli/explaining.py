@@ -3,22 +3,25 @@
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from msgspec.structs import replace
+
 from beliefd.cli.target import Target
 from beliefd.kernel.errors import invalid
 from beliefd.kernel.values import Role
 
 if TYPE_CHECKING:
     from beliefd.kernel.policy import Policy
+    from beliefd.kernel.substrate.guarantees import ModeName
     from beliefd.protocol.explaining import PolicyExplanation
 
 
-def explain(target: Target, role: str, **given: Any) -> "PolicyExplanation":
+def explain(target: Target, role: str, mode: "ModeName | None", **given: Any) -> "PolicyExplanation":
     """INVARIANT: with a policy and no session nobody is asked, and nothing is needed but the files."""
     policy, against = _policy(given.pop("policy_file")), _policy(given.pop("against_file"))
     session_id, event_id = given.pop("session_id"), given.pop("event_id")
     at, candidate = given.pop("at"), given.pop("candidate")
-    files = (given["call_file"], given["delta_file"], event_id)
-    if sum(one is not None for one in files) != 1:
+    asked_about = (given["call_file"], given["delta_file"], event_id)
+    if sum(one is not None for one in asked_about) != 1:
         raise invalid("give one of --call, --delta and --event", "--call")
     if event_id is not None and session_id is None:
         raise invalid("--event needs the --session that it is an event of", "--event")
@@ -26,9 +29,13 @@ def explain(target: Target, role: str, **given: Any) -> "PolicyExplanation":
         from beliefd.policy.trial import Files, explain_files
         from beliefd.steward.environment import now
 
-        return explain_files(policy, Files(role=Role(role), **given), now(), against)
+        files = Files(role=Role(role), **given)
+        return explain_files(policy, replace(files, mode=mode or files.mode), now(), against)
     if given["capability_file"] is not None:
         raise invalid("--capability goes with files alone: with --policy, without --session", "--capability")
+    call = _document(given["call_file"])
+    if isinstance(call, dict) and mode is not None and session_id is None:
+        call, mode = {"mode": mode, **call}, None
     asked = {
         "session_id": session_id,
         "event_id": event_id,
@@ -37,7 +44,8 @@ def explain(target: Target, role: str, **given: Any) -> "PolicyExplanation":
         "policy": policy,
         "against": against,
         "role": role,
-        "call": _document(given["call_file"]),
+        "mode": mode,
+        "call": call,
         "delta": _document(given["delta_file"]),
         "state": _document(given["state_file"]),
     }

@@ -21,8 +21,6 @@ from beliefd.protocol.wire import convert
 def questions_of(asked: Mapping[str, Any], new: Policy, old: Policy | None) -> tuple[Guarantee, ...]:
     """What the options ask for; without any, what is promised, and whether an update loosens anything."""
     given = {name: value for name, value in asked.items() if value}
-    if conflict := given.pop("conflict", None):
-        given["never_conflict"] = conflict
     if given:
         return (convert(given, Guarantee),)
     own = tuple(one for one in new.prove or () if old is not None or one.update is msgspec.UNSET)

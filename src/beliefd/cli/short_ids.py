@@ -1,4 +1,5 @@
-"""Ids that people shorten: the beginning or the end of one is enough where no other has it.
+"""Ids that people shorten: the beginning or the end of one is enough where no other has it, and the number of
+an event.
 
 Only ids that the server makes are looked up, and only if what was given is no whole one.
 """
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
 
 WHOLE: Final = re.compile(r"(?:[a-z]+-)?[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}(?:-\d+)?")
 PART: Final = re.compile(r"(?:[a-z]+-)?[0-9a-f-]{4,}")
+NUMBER: Final = re.compile(r"#?([1-9][0-9]{0,6})")
+"""An event by its place in the ledger, as `audit show` prints it. The end of an id, as shown, is longer."""
 SHOWN: Final = 8
 """Characters from the end of an id, where lists show it short: ids that were made together begin alike."""
 LOOKED_AT: Final = 20_000
@@ -104,7 +107,8 @@ LISTINGS: Final[dict[str, Listing]] = {
 """By the names of arguments and options. Sessions come first: the others are looked up in them."""
 
 
-OPTIONS: Final = frozenset({"session_id", "event_id", "since", "if_match"})
+OF_EVENTS: Final = frozenset(name for name, listing in LISTINGS.items() if listing is _events)
+OPTIONS: Final = OF_EVENTS | {"session_id"}
 ANYWHERE: Final = frozenset({"session_id", "approval_id"})
 
 
@@ -115,7 +119,7 @@ def may_be_short(text: Any) -> bool:
 def shortened(given: Given, named: Container[str]) -> list[str]:
     """What may hold a part of an id. `named` are arguments; an option may hold a name of one's own."""
     asked = [name for name in LISTINGS if name in named or name in OPTIONS]
-    of_session = [name for name in asked if may_be_short(given.get(name))]
+    of_session = [name for name in asked if may_be_short(given.get(name)) or _number(given, name)]
     return [name for name in of_session if name in ANYWHERE or given.get("session_id")]
 
 
@@ -127,8 +131,16 @@ def resolved(calls: "Calls", given: Given, names: list[str]) -> Given:
     return made
 
 
+def _number(given: Given, name: str) -> int | None:
+    """The place of an event in the ledger, where it is named by that."""
+    found = NUMBER.fullmatch(str(given.get(name))) if name in OF_EVENTS else None
+    return None if found is None else int(found[1])
+
+
 def whole_id(calls: "Calls", given: Given, name: str) -> str:
     part: str = given[name]
+    if (number := _number(given, name)) is not None:
+        return next(islice(_ids(calls, given, name), number - 1, None), part)
     found = list(islice(_fitting(_ids(calls, given, name), part), NAMED + 1))
     if part in found or not found:
         return part

@@ -112,6 +112,7 @@ KEYS: Final[dict[str, dict[str, str]]] = {
     },
     "Guarantee": {
         "name": "What it is called where it is broken.",
+        "role": "Only about callers of this role.",
         "tool": "Only about calls of this tool.",
         "capability": "Only about calls that need this capability.",
         "agent_tier": "Only about callers of this tier.",

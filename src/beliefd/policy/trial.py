@@ -11,8 +11,10 @@ from beliefd.kernel.policy import Policy
 from beliefd.kernel.substrate.capabilities import Capability
 from beliefd.kernel.substrate.events import Verdict
 from beliefd.kernel.substrate.explaining import Explanation
+from beliefd.kernel.substrate.guarantees import ModeName
 from beliefd.kernel.substrate.proposals import Patch
 from beliefd.kernel.substrate.question import Question
+from beliefd.kernel.substrate.state import NORMAL_MODE
 from beliefd.kernel.values import Role, Value
 from beliefd.policy.coverage import fired_by
 from beliefd.policy.explaining.answering import explained, under
@@ -27,13 +29,14 @@ class Expected(Value, frozen=True):
 
 
 class Case(Value, frozen=True):
-    """One call, or one change of the state by somebody of a `role`, and what should become of it; `state` is
-    laid over the file's."""
+    """One call, or one change of the state by somebody of a `role` in a `mode`, and what should become of it;
+    a call says both itself. `state` is laid over the file's."""
 
     expect: Expected
     call: Question | UnsetType = UNSET
     delta: Patch | UnsetType = UNSET
     role: Role = Role.AGENT
+    mode: ModeName = NORMAL_MODE
     name: str = ""
     state: dict[str, Any] = {}
 
@@ -43,7 +46,7 @@ class Case(Value, frozen=True):
 
     def trial(self, policy: Policy, state: dict[str, Any], now: str) -> Trial:
         if self.delta is not UNSET:
-            return delta_trial(policy, state, self.delta, self.role, now=now)
+            return delta_trial(policy, state, self.delta, self.role, now=now, mode=self.mode)
         assert self.call is not UNSET  # noqa: S101 - one of them is there
         return call_trial(policy, state, self.call, None, now)
 
@@ -71,6 +74,7 @@ class Files(Struct, frozen=True, kw_only=True):
     delta_file: Path | None = None
     capability_file: Path | None = None
     role: Role = Role.AGENT
+    mode: ModeName = NORMAL_MODE
 
 
 def explain_files(policy: Policy, files: Files, now: str, against: Policy | None = None) -> PolicyExplanation:
@@ -79,11 +83,13 @@ def explain_files(policy: Policy, files: Files, now: str, against: Policy | None
     held = files.capability_file
     capability = None if held is None else _capability(_object(held))
     patch = None if files.delta_file is None else convert(read_document(files.delta_file), Patch)
-    question = None if files.call_file is None else convert(read_document(files.call_file), Question)
+    question = None
+    if files.call_file is not None:
+        question = convert({"mode": files.mode, **_object(files.call_file)}, Question)
 
     def trial(by: Policy) -> Trial:
         if patch is not None:
-            return delta_trial(by, state, patch, files.role, now=now)
+            return delta_trial(by, state, patch, files.role, now=now, mode=files.mode)
         assert question is not None  # noqa: S101 - one of them is given
         return call_trial(by, state, question, capability, now)
 

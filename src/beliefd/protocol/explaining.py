@@ -8,6 +8,7 @@ from beliefd.kernel.canonical import MAX_SAFE_INTEGER
 from beliefd.kernel.policy import Policy
 from beliefd.kernel.substrate.constraints import OnFail, Reason
 from beliefd.kernel.substrate.events import Verdict
+from beliefd.kernel.substrate.guarantees import ModeName
 from beliefd.kernel.substrate.proposals import Patch
 from beliefd.kernel.substrate.question import Question
 from beliefd.kernel.values import Id, Object, Role, TierName, Value
@@ -24,7 +25,7 @@ class ExplainPolicy(Value, frozen=True):
 
     A session's state is the newest, or that right after the event with the `seq` `at`. `policy` is asked in
     the place of the one in force; `against` is another one to compare with. `role` and `tier` are those of
-    who would make the change; a call says so itself.
+    who would make the change, `mode` the one on a `state` that is given; a call says all three itself.
     """
 
     session_id: Id | UnsetType = UNSET
@@ -35,6 +36,7 @@ class ExplainPolicy(Value, frozen=True):
     delta: Patch | UnsetType = UNSET
     role: Role = Role.AGENT
     tier: TierName = "PRIVILEGE"
+    mode: ModeName | UnsetType = UNSET
     state: Object | UnsetType = UNSET
     policy: Policy | UnsetType = UNSET
     against: Policy | UnsetType = UNSET
@@ -47,6 +49,8 @@ class ExplainPolicy(Value, frozen=True):
             raise ValueError("`event_id` needs the `session_id` that it is an event of")
         if self.state is not UNSET and (recorded or self.session_id is not UNSET):
             raise ValueError("`state` is given or a session's, not both")
+        if self.mode is not UNSET and (self.delta is UNSET or self.session_id is not UNSET):
+            raise ValueError("`mode` goes with a `delta`; a call says it itself, and a session has one")
         if self.at is not UNSET and (recorded or self.session_id is UNSET):
             raise ValueError("`at` goes with a `session_id`, and not with an `event_id`")
 

@@ -3,21 +3,24 @@
 import json
 import sys
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any, Final, get_args, get_type_hints
 
 import click
 from click import argument, option
+from msgspec import UnsetType
 
-from beliefd.cli.options import FILE_PATH
+from beliefd.cli.options import FILE_PATH, Decorator, json_object
 from beliefd.cli.output import DECISION_EXITS, Exit, Reply, passed, replies
 from beliefd.cli.target import Question, Target, asks, target_options
-from beliefd.kernel.substrate.guarantees import Can, Never, Update
+from beliefd.kernel.substrate.guarantees import ABOUT, SAYS, Guarantee, ModeName
 from beliefd.kernel.values import Role
 from beliefd.policy.backtesting.names import FORMATS
+from beliefd.policy.key_words import KEYS
 from beliefd.policy.presets import PRESETS
 from beliefd.protocol.proofs import MAX_SECONDS, SECONDS, ProofAnswer
 
 PATH = click.Path(path_type=Path)
+CONFLICT: Final = "never_conflict"
 FILE = argument("path", metavar="FILE", type=PATH)
 POLICY = option("--policy", "policy_file", type=PATH, required=True, help="The policy, YAML or JSON.")
 policy = click.Group("policy", help="Check, try out and adopt the rules that decisions are made under.")
@@ -65,13 +68,18 @@ def adopt(path: Path) -> Question:
 )
 @option("--session", "session_id", metavar="ID", help="On the state of this session.")
 @option("--at", type=click.IntRange(1), help="As it was right after the event with this `seq`.")
-@option("--event", "event_id", metavar="ID", help="A decision of the session that is on record.")
+@option("--event", "event_id", metavar="ID", help="A decision that is on record, or its `seq`.")
 @option("--candidate", type=click.IntRange(0, 99), default=0, help="Which of its candidates, from 0 on.")
 @option(
     "--role",
     type=click.Choice([one.value for one in Role]),
     default=Role.AGENT.value,
     help="Who makes the change.",
+)
+@option(
+    "--mode",
+    type=click.Choice(get_args(ModeName)),
+    help="In which mode, on a state that is given. A call can say so itself.",
 )
 @option("--against", "against_file", type=PATH, help="Another policy, to compare with.")
 @option(
@@ -189,18 +197,25 @@ def backtest(target: Target, path: Path | None, sessions: tuple[str, ...], every
     sys.exit(backtest_sessions(target, given["policy_file"], None if every else sessions))
 
 
+def _asked(name: str) -> Decorator:
+    """The option for a field of a question."""
+    hint = get_type_hints(Guarantee)[name]
+    (kind,) = {*(get_args(hint) or (hint,))} - {UnsetType}
+    told: dict[str, Any] = {"help": KEYS["Guarantee"][name]}
+    if kind is Any:
+        return option(f"--{name}", type=json_object, metavar="JSON", **told)
+    choices = (
+        [one.value for one in kind] if isinstance(kind, type) and issubclass(kind, Role) else get_args(kind)
+    )
+    return option(f"--{name.replace('_', '-')}", type=click.Choice(choices) if choices else str, **told)
+
+
 @replies(
     policy,
     POLICY,
     option("--against", type=PATH, help="The policy before: what does the update let through?"),
-    option("--update", type=click.Choice(get_args(Update)), help="What an update must keep to."),
-    option("--role", type=click.Choice([one.value for one in Role]), help="Only calls of this role."),
-    option("--tool", help="Only calls of this tool."),
-    option("--capability", help="Only calls of tools that need this capability."),
-    option("--never", type=click.Choice(get_args(Never)), help="What must happen with no call."),
-    option("--can", type=click.Choice(get_args(Can)), help="What must happen with some call."),
-    option("--constraint", metavar="KEY", help="The constraint that fires or matters."),
-    option("--conflict", nargs=2, metavar="KEY KEY", help="Two constraints that must never conflict."),
+    *map(_asked, (*ABOUT, "constraint", *(name for name in SAYS if name != CONFLICT))),
+    option("--conflict", CONFLICT, nargs=2, metavar="KEY KEY", help=KEYS["Guarantee"][CONFLICT]),
     option(
         "--seconds", type=click.IntRange(1, MAX_SECONDS), default=SECONDS, show_default=True, help="How long."
     ),

@@ -55,6 +55,11 @@ class Schema:
             return TextTooLong(reached, self._most)
         return None
 
+    @property
+    def is_bounded(self) -> bool:
+        """Can a value be too long for it?"""
+        return self._most > 0
+
     def fits(self, value: Any) -> bool:
         """Raises `TextTooLong`, where that cannot be said."""
         if (problem := self._too_long(value)) is not None:
@@ -103,6 +108,10 @@ class Pattern(str):
         made._search, made.compiled_bytes = sized.made.is_valid, sized.size
         made._most = sized.most if engine.bounded else None
         return made
+
+    @property
+    def is_bounded(self) -> bool:
+        return self._most is not None
 
     def found_in(self, text: str) -> bool:
         """Is it anywhere in a text? Raises `TextTooLong`, where that takes too long to say."""

@@ -31,7 +31,7 @@ from beliefd.kernel.substrate.renewing import renewed
 from beliefd.kernel.substrate.rulebook import reads_policy, rulebook
 from beliefd.kernel.substrate.schemas import BadSchema, Schema
 from beliefd.kernel.substrate.situation import Situation
-from beliefd.kernel.substrate.state import Substrate
+from beliefd.kernel.substrate.state import NORMAL_MODE, SetModeRecord, Substrate
 from beliefd.kernel.substrate.symbolic_state import SymbolicState
 from beliefd.kernel.substrate.tools import CallFinding, ProposalFindings, ToolDefinition
 from beliefd.kernel.values import Principal, Role, TierName, shown
@@ -136,9 +136,12 @@ def delta_trial(
     role: Role,
     tier: TierName = "PRIVILEGE",
     now: str = "",
+    mode: str = NORMAL_MODE,
 ) -> Trial:
-    """A change of a state that is given."""
-    session = replace(NOWHERE, substrate=Substrate(symbolic_state=SymbolicState(state)))
+    """A change of a state that is given, in a mode that somebody has set."""
+    held = SetModeRecord(mode=mode, by="", reason="", since=now)
+    substrate = Substrate(symbolic_state=SymbolicState(state), set_mode=held)
+    session = replace(NOWHERE, substrate=substrate)
     facts = Facts(
         now=now,
         event_id=NOWHERE.session_id,

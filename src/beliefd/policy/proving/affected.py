@@ -11,11 +11,15 @@ from beliefd.kernel.substrate.capabilities import widened
 from beliefd.kernel.substrate.capability_policy import CapabilityRule
 from beliefd.kernel.substrate.constraints import Constraint
 from beliefd.kernel.substrate.modes import MODES, rule_of
-from beliefd.kernel.substrate.rulebook import reads_policy
+from beliefd.kernel.substrate.predicates import schemas_named
+from beliefd.kernel.substrate.rulebook import reads_policy, rule_set, rulebook
+from beliefd.kernel.substrate.tools import ToolDefinition
 from beliefd.ledger.chain import policy_hash
 
 FOR_ALL: Final = ("arbitration", "context", "rules", "schemas", "modes")
 """Members that bear on every call."""
+ARGUMENTS: Final = tuple(name for name in ToolDefinition.__struct_fields__ if name.endswith("_args"))
+"""Members of a tool that say which of its arguments are paths, addresses and commands."""
 WHOLE: Final = ("catalogues", "scheduling")
 """Members that decide whether a call is let through, and that nothing is proved about."""
 
@@ -30,7 +34,8 @@ def affected(
         return None
     tools = set(_differing(old.tools, new.tools))
     tools |= set(_differing(old.tiers.tools, new.tiers.tools))
-    if any(name.endswith(ALL) for name in tools):
+    # A condition about another tool may name the schema of one.
+    if any(name.endswith(ALL) for name in tools) or _named(old, new) & tools:
         return None
     tools |= {*old.approvals.tools_without_person} ^ {*new.approvals.tools_without_person}
     for one in changed(before, after):
@@ -38,6 +43,16 @@ def affected(
             return None
         tools.add(one.subject.tool_id)
     return frozenset(tools)
+
+
+def _named(*policies: Policy) -> frozenset[str]:
+    """The schemas that conditions name."""
+    found = frozenset[str]()
+    for one in policies:
+        conditions = (constraint.when for constraint in rulebook(one, policy_hash(one)).constraints)
+        clauses = (clause.when for rule in rule_set(one, policy_hash(one)).rules for clause in rule.clauses)
+        found |= frozenset().union(*(schemas_named(when) for when in (*conditions, *clauses) if when))
+    return found
 
 
 def _differing(left: Mapping[str, object], right: Mapping[str, object]) -> Iterator[str]:
@@ -54,12 +69,28 @@ def changed(before: dict[str, Constraint], after: dict[str, Constraint]) -> Iter
 def outside(old: Policy, new: Policy) -> list[str]:
     """What an update may loosen beside constraints, tools, tiers and modes; named as the policy names it."""
     found = [name for name in WHOLE if getattr(old, name, UNSET) != getattr(new, name, UNSET)]
+    found += _said_no_more(old, new)
     if any(not _is_issued(rule, old) for rule in new.capabilities or ()):
         found.append("capabilities")
     shares = [(rule_of(mode, old).budget_share, rule_of(mode, new).budget_share) for mode in MODES]
     if any(after > before for before, after in shares):
         found.append("modes.rules.budget_share")
     return found
+
+
+def _said_no_more(old: Policy, new: Policy) -> Iterator[str]:
+    """What a tool says, and scopes, budgets and hooks go by, where it says less of it or something else."""
+    for tool_id, before in sorted(old.tools.items()):
+        after = new.tools.get(tool_id, ToolDefinition())
+        for name in ARGUMENTS:
+            if not {*(getattr(before, name) or ())} <= {*(getattr(after, name) or ())}:
+                yield f"tools.{tool_id}.{name}"
+        if before.uses and before.uses != after.uses:
+            yield f"tools.{tool_id}.uses"
+        if before.executor != after.executor:
+            yield f"tools.{tool_id}.executor"
+        if tool_id == ALL and before.schema != after.schema:
+            yield f"tools.{tool_id}.schema"
 
 
 def _is_issued(rule: CapabilityRule, old: Policy) -> bool:

@@ -9,10 +9,20 @@ import msgspec
 from beliefd.kernel.canonical import canonical
 from beliefd.kernel.substrate.deriving import RuleSet
 from beliefd.kernel.substrate.predicates import Predicate
-from beliefd.kernel.substrate.schemas import Schema
+from beliefd.kernel.substrate.rule_reading import Copy
+from beliefd.kernel.substrate.schemas import Pattern, Schema
 from beliefd.policy.proving.derivations import Derivations
-from beliefd.policy.proving.domains import LIST, NUMBER, OBJECT, OPEN_KINDS, TEXT, TIME, Domain
-from beliefd.policy.proving.logic import Formula, both, either, exactly, instant, negated
+from beliefd.policy.proving.domains import LIST, NUMBER, OBJECT, OPEN_KINDS, TEXT, TIME, Domain, in_common
+from beliefd.policy.proving.logic import (
+    Formula,
+    both,
+    either,
+    exactly,
+    instant,
+    negated,
+    older,
+    reads_widely,
+)
 from beliefd.policy.proving.paths import ARGS, NOW
 
 JOINING: Final = ("all", "any", "not")
@@ -26,6 +36,11 @@ def leaves(predicate: Predicate) -> Iterator[Predicate]:
         return
     for one in predicate.args:
         yield from leaves(one)
+
+
+def can_be_too_long(leaf: Predicate) -> bool:
+    """Can a text be too long for what a condition looks for in it?"""
+    return isinstance(leaf.args[-1], Pattern | Schema) and leaf.args[-1].is_bounded
 
 
 def leaf_key(predicate: Predicate) -> bytes:
@@ -90,7 +105,30 @@ class Conditions:
         place = self.derived.place(leaf.args[0])
         if place is None:
             return self._on(leaf, leaf.args[0])
-        return self.derived.leaf(leaf, place, self._now)
+        return self.derived.leaf(leaf, place, self._older)
+
+    def unjudged(self, predicate: Predicate) -> Formula:
+        """Is a text read that is too long for its pattern, before what is read earlier has settled it?"""
+        if predicate.op not in JOINING:
+            return self._too_long(self._written_out(predicate))
+        found, open_still = list[Formula](), list[Formula]()
+        if not any(map(can_be_too_long, map(self._written_out, leaves(predicate)))):
+            return False
+        for one in predicate.args:
+            found.append(both(*open_still, self.unjudged(one)))
+            open_still.append(negated(self.formula(one)) if predicate.op == "any" else self.formula(one))
+        return either(*found)
+
+    def _too_long(self, leaf: Predicate) -> Formula:
+        if not can_be_too_long(leaf):
+            return False
+        place = self.derived.place(leaf.args[0])
+        if place is None:
+            return self._at(leaf.args[0], ()).too_long(leaf, leaf_key(leaf))
+        if not isinstance(place.value, Copy):
+            return False
+        copied = self._at(place.value.path, place.fields).too_long(leaf, leaf_key(leaf))
+        return both(self.derived.there(place.key), copied)
 
     def twofold(self, paths: Iterable[str]) -> Formula:
         """Can one of these arguments be read in two ways? Of the state, it is taken that none can: the kernel
@@ -100,8 +138,10 @@ class Conditions:
             one.value  # noqa: B018 - what is read in two ways comes up
         return either(*(one.twofold for one in found))
 
-    def _now(self) -> Formula:
-        return self._at(NOW, ()).time
+    def _older(self, leaf: Predicate, time: Formula | None) -> Formula:
+        now = self._at(NOW, ())
+        age = leaf.args[1]
+        return False if time is None else both(now.moment(wide=False), now.time - time >= older(age))
 
     def _on(self, leaf: Predicate, path: str, fields: tuple[str, ...] = ()) -> Formula:
         """A condition on what is written at a path."""
@@ -122,10 +162,11 @@ class Conditions:
     def _compared(self, predicate: Predicate, domain: Domain) -> Formula:
         op, args = predicate.op, predicate.args
         bounds = [("ge", args[1]), ("le", args[2])] if op == "between" else [(op, args[1])]
-        return both(*(_bounded(domain, op, bound) for op, bound in bounds))
+        wide = reads_widely(predicate)
+        return both(*(_bounded(domain, op, bound, wide=wide) for op, bound in bounds))
 
     def _age(self, predicate: Predicate, domain: Domain) -> Formula:
-        return both(domain.moment(), self._now() - domain.time > exactly(predicate.args[1]))
+        return both(domain.moment(wide=reads_widely(predicate)), self._older(predicate, domain.time))
 
     def _begins(self, predicate: Predicate, domain: Domain) -> Formula:
         of = [at for at, one in enumerate(domain.prefixes, 1) if one.startswith(predicate.args[1])]
@@ -166,7 +207,7 @@ class Conditions:
         return either(known, domain.unknown(predicate, leaf_key(predicate), TEXT, TIME))
 
     def _fitting(self, predicate: Predicate, domain: Domain) -> Formula:
-        needed, exact = domain.fits_schema(predicate.args[1].raw)
+        needed, exact = domain.fits_schema(in_common(predicate.args[1].raw))
         needed = both(domain.present(), needed)
         if exact:
             return needed
@@ -191,9 +232,9 @@ OPERATORS: Final[dict[str, Callable[[Conditions, Predicate, Domain], Formula]]] 
 }
 
 
-def _bounded(domain: Domain, op: str, bound: Any) -> Formula:
+def _bounded(domain: Domain, op: str, bound: Any, *, wide: bool) -> Formula:
     if isinstance(bound, str):
-        return both(domain.moment(), COMPARE[op](domain.time, instant(bound)))
+        return both(domain.moment(wide=wide), COMPARE[op](domain.time, instant(bound)))
     return both(domain.is_kind(NUMBER), COMPARE[op](domain.number, exactly(bound)))
 
 

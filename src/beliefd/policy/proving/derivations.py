@@ -17,8 +17,10 @@ from beliefd.kernel.substrate.predicates import Predicate, holds
 from beliefd.kernel.substrate.rule_graph import Unit
 from beliefd.kernel.substrate.rule_reading import Clause, Copy
 from beliefd.policy.derived_places import Place, derived_key, holds_copy, of_copies, place
-from beliefd.policy.proving.logic import Formula, both, either, exactly, instant, negated
+from beliefd.policy.proving.logic import Formula, both, either, instant, negated, reads_widely
 
+Older = Callable[[Predicate, Formula | None], Formula]
+"""Is a time, if it is one, longer ago than a condition says?"""
 MOST_UNROLLED: Final = 20_000
 """So many clauses are written down for facts that rest on each other; of more, it is left open which hold."""
 
@@ -70,13 +72,13 @@ class Derivations:
     def _rests_on(self, clause: Clause) -> Iterator[str]:
         return (key for path in clause.paths if (key := derived_key(self.rules, path)) is not None)
 
-    def leaf(self, leaf: Predicate, place: Place, now: Callable[[], Formula]) -> Formula:
+    def leaf(self, leaf: Predicate, place: Place, older: Older) -> Formula:
         """Does a condition hold of what is derived?"""
         if leaf.op == "missing":
-            return negated(self.leaf(Predicate("exists", leaf.args[:1]), place, now))
-        return both(self.there(place.key), self._on_value(leaf, place, now))
+            return negated(self.leaf(Predicate("exists", leaf.args[:1]), place, older))
+        return both(self.there(place.key), self._on_value(leaf, place, older))
 
-    def _on_value(self, leaf: Predicate, place: Place, now: Callable[[], Formula]) -> Formula:
+    def _on_value(self, leaf: Predicate, place: Place, older: Older) -> Formula:
         value = place.value
         if value is ABSENT:
             return False
@@ -90,8 +92,7 @@ class Derivations:
                 return self._formula(inner)
             return self._left_open(f"{place.key} {leaf.op} {leaf.args!r}", place.key)
         if leaf.op == "age_over":
-            moment = instant(value)
-            return False if moment is None else now() - moment > exactly(leaf.args[1])
+            return older(leaf, instant(value, wide=reads_widely(leaf)))
         return holds(Predicate(leaf.op, ("it", *leaf.args[1:])), {"it": value, NOW: ""}, _by_no_name)
 
     def _left_open(self, what: str, key: str) -> Formula:

@@ -5,15 +5,17 @@ numbers for the solver, lists are what is in them. What cannot be said exactly i
 that nobody knows: a proof holds whichever it is.
 """
 
+import re
 from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
+from sys import float_info
 from typing import Any, Final
 
 import z3
 
-from beliefd.kernel.canonical import canonical
+from beliefd.kernel.canonical import MAX_SAFE_INTEGER, canonical
 from beliefd.kernel.substrate.predicates import Predicate, holds
-from beliefd.policy.proving.logic import Formula, both, either, exactly, instant, negated
+from beliefd.policy.proving.logic import TIMES, Formula, both, either, exactly, instant, negated
 
 ABSENT, NULL, TRUE, FALSE, NUMBER, TIME, TEXT, LIST, OBJECT = range(9)
 FIRST_LITERAL: Final = 9
@@ -39,13 +41,15 @@ KIND_OF: Final[dict[type, int]] = {str: TEXT, list: LIST, tuple: LIST, dict: OBJ
 
 
 class Opaque:
-    """A condition whose truth is not worked out: it may be either, for values of this kind."""
+    """A condition whose truth is not worked out: it may be either, for values of this kind. Or it may be
+    `too_long` to say, for the evaluator, too."""
 
-    __slots__ = ("predicate", "truth")
+    __slots__ = ("predicate", "too_long", "truth")
 
-    def __init__(self, predicate: Predicate, truth: Formula) -> None:
+    def __init__(self, predicate: Predicate, name: str) -> None:
         self.predicate = predicate
-        self.truth = truth
+        self.truth = z3.Bool(name)
+        self.too_long: Formula = z3.Bool(f"{name} too long")
 
 
 class Domain:
@@ -76,6 +80,8 @@ class Domain:
     other = cached_property(lambda self: z3.Bool(f"{self.name}#other"))
     prefix = cached_property(lambda self: z3.Int(f"{self.name}#prefix"))
     suffix = cached_property(lambda self: z3.Int(f"{self.name}#suffix"))
+    narrow: Formula = cached_property(lambda self: z3.Bool(f"{self.name}#narrow"))
+    """Is a time written as policies write times?"""
     twofold = cached_property(lambda self: z3.Bool(f"{self.name}#twofold"))
     """Can the path be read in another way, too, that leads to something?"""
 
@@ -91,6 +97,8 @@ class Domain:
     def _admits(self, literal: Any) -> bool:
         """Can it stand at the path? What is only ever a text is an id, and no id is empty."""
         kind = next((kind for of, kind in KIND_OF.items() if isinstance(literal, of)), None)
+        if kind == TEXT and TEXT not in self.kinds:
+            return TIME in self.kinds and instant(literal, wide=False) is not None
         return kind in self.kinds and not (literal == "" and self.kinds == {TEXT})
 
     def learn_condition(self, predicate: Predicate, key: bytes) -> None:
@@ -134,7 +142,7 @@ class Domain:
         found: list[Formula] = [z3.ULT(value, end), *(one() for one in self.also)]
         found += [value != kind for kind in range(FIRST_LITERAL) if kind not in self.kinds]
         if self.timed:
-            found += [self.time >= YEARS[0], self.time < YEARS[1]]
+            found += [self.time >= TIMES[0], self.time <= TIMES[1]]
             for code, literal in self.literals.values():
                 if (moment := instant(literal)) is not None:
                     found.append(z3.Implies(value == code, self.time == moment))
@@ -183,8 +191,14 @@ class Domain:
             return self.is_kind(NULL if literal is None else TRUE if literal else FALSE)
         if isinstance(literal, int | float):
             return both(self.is_kind(NUMBER), self.number == exactly(literal))
-        code = self.literals.get(canonical(literal))
-        return False if code is None else self.value == code[0]
+        known = canonical(literal)
+        if known in self.literals:
+            return self.value == self.literals[known][0]
+        if self.closed or not self._admits(literal):
+            return False
+        # INVARIANT: what nobody has told of before formulas were made is not taken to be nowhere.
+        kind = next(kind for of, kind in KIND_OF.items() if isinstance(literal, of))
+        return self.unknown(Predicate("eq", (self.path, literal)), b"eq " + known, kind, TIME)
 
     def judged_literals(self, predicate: Predicate) -> Formula:
         """A condition on what stands for itself: the evaluator's own word."""
@@ -200,16 +214,36 @@ class Domain:
 
     def unknown(self, predicate: Predicate, key: bytes, *kinds: int) -> Formula:
         """A condition on values of these kinds, of which it is not known whether it holds."""
-        if not (of_kind := [kind for kind in kinds if kind in self.kinds]):
-            return False
-        if key not in self.opaque:
-            self.opaque[key] = Opaque(predicate, z3.Bool(f"{self.name}#unknown{len(self.opaque)}"))
-        return both(self.is_kind(*of_kind), self.opaque[key].truth)
+        of_kind = self.is_kind(*kinds)
+        return of_kind if of_kind is False else both(of_kind, self._opaque(predicate, key).truth)
 
-    def moment(self) -> Formula:
+    def too_long(self, predicate: Predicate, key: bytes) -> Formula:
+        """Is there a text that is too long for the patterns of a condition?"""
+        of_kind = self.is_kind(TEXT, TIME, LIST, OBJECT)
+        return of_kind if of_kind is False else both(of_kind, self._opaque(predicate, key).too_long)
+
+    def _opaque(self, predicate: Predicate, key: bytes) -> Opaque:
+        if key not in self.opaque:
+            self.opaque[key] = Opaque(predicate, f"{self.name}#unknown{len(self.opaque)}")
+        return self.opaque[key]
+
+    def usual(self) -> Formula:
+        """Are its texts short enough, its numbers such that JSON holds them, and its times not the very first
+        and last of all? Of other calls the evaluator is not asked; what holds, holds of them, too."""
+        found = [negated(one.too_long) for one in self.opaque.values()]
+        if self.timed:
+            found += [self.time >= CALENDAR[0], self.time <= CALENDAR[1]]
+        if "number" in vars(self):
+            size = z3.If(self.number < 0, -self.number, self.number)
+            large = both(size >= exactly(LEAST_LARGE), size <= exactly(float_info.max))
+            found.append(either(size <= MAX_SAFE_INTEGER, large))
+        return both(*found)
+
+    def moment(self, *, wide: bool = True) -> Formula:
         """Is the value a time? Then `time` is it, in seconds."""
-        codes = [code for code, literal in self.literals.values() if instant(literal) is not None]
-        return either(self.is_kind(TIME), *(self.value == code for code in codes))
+        codes = [code for code, one in self.literals.values() if instant(one, wide=wide) is not None]
+        other = both(self.is_kind(TIME), True if wide else self.narrow)
+        return either(other, *(self.value == code for code in codes))
 
     def fits_schema(self, schema: Any) -> tuple[Formula, bool]:
         """What a schema asks of the value at this path, and whether that is all that it asks."""
@@ -217,6 +251,8 @@ class Domain:
             return True, True
         if not isinstance(schema, dict):
             return schema is not False, schema is False
+        if not ELSEWHERE.isdisjoint(schema):
+            return True, False
         found, exact = list[Formula](), schema.keys() <= SAID_EXACTLY
         if "enum" in schema:
             found.append(either(*(self.equals(one) for one in schema["enum"])))
@@ -245,8 +281,10 @@ def by_no_name(name: str, _: Any) -> bool:
     raise KeyError(name)
 
 
-YEARS: Final = tuple(instant(f"{year}-01-01T00:00:00Z") for year in ("1000", "9999"))
-"""Times are in between: a text that names one has four digits for the year."""
+CALENDAR: Final = (instant("0001-01-02T00:00:00Z"), instant("9999-07-01T00:00:00Z"))
+"""Times in between can be written with any offset, and others be reckoned from them: months later, too."""
+LEAST_LARGE: Final = 1e21
+"""From here on, JSON holds numbers again: those that are written with an exponent."""
 COMPARING: Final = ("lt", "le", "gt", "ge", "between")
 BOUNDS: Final[dict[str, Any]] = {
     "minimum": lambda number, bound: number >= bound,
@@ -254,7 +292,22 @@ BOUNDS: Final[dict[str, Any]] = {
     "exclusiveMinimum": lambda number, bound: number > bound,
     "exclusiveMaximum": lambda number, bound: number < bound,
 }
-SAID_EXACTLY: Final = frozenset(
-    {"type", "enum", "const", "title", "description", "default", "examples", "$comment", *BOUNDS}
-)
-"""Words of JSON Schema that are said to the solver as they are."""
+NOTES: Final = frozenset({"title", "description", "default", "examples", "$comment"})
+"""Words of JSON Schema that ask for nothing."""
+SAID_EXACTLY: Final = NOTES | {"type", "enum", "const", *BOUNDS}
+"""Those that are said to the solver as they are."""
+ELSEWHERE: Final = frozenset({"$ref", "$dynamicRef", "$recursiveRef", "$schema", "$id", "id"})
+"""Those beside which others may mean something else, or nothing: of such a schema nothing is said."""
+ALIKE: Final = re.compile(r"^https?://json-schema\.org/draft(-06|-07|/2019-09|/2020-12)/schema#?$")
+"""Drafts in which all others mean the same. In earlier ones, 1.0 is no whole number, and `const` is none."""
+
+
+def in_common(schema: Any) -> Any:
+    """A whole schema without its own name and its draft, where its words mean what they do in all drafts."""
+    if not isinstance(schema, dict) or not ALIKE.search(str(schema.get("$schema", DRAFT))):
+        return schema
+    return {word: one for word, one in schema.items() if word not in ("$schema", "$id")}
+
+
+DRAFT: Final = "https://json-schema.org/draft/2020-12/schema"
+"""What is meant where nothing is said."""

@@ -7,16 +7,18 @@ from typing import Final
 
 import z3
 from msgspec import UNSET, Struct
+from msgspec.structs import replace
 
 from beliefd.kernel.policy import Policy
 from beliefd.kernel.substrate.constraints import Constraint
 from beliefd.kernel.substrate.guarantees import Guarantee
 from beliefd.kernel.substrate.predicates import paths_read, schemas_named
 from beliefd.kernel.substrate.rulebook import rulebook
+from beliefd.kernel.substrate.schemas import BadSchema
 from beliefd.kernel.substrate.text_bounds import TextTooLong
 from beliefd.ledger.chain import policy_hash
 from beliefd.policy.proving.affected import affected, outside
-from beliefd.policy.proving.logic import Formula, either
+from beliefd.policy.proving.logic import Formula, both, either, implied, negated
 from beliefd.policy.proving.paths import ARGS, TOOL
 from beliefd.policy.proving.queries import Query, queries, without
 from beliefd.policy.proving.realising import Reader
@@ -27,6 +29,10 @@ from beliefd.protocol.proofs import SECONDS, Proof
 
 ROUNDS: Final = 40
 """So many calls of the solver's are tried that turn out to be none."""
+USUAL: Final = z3.Bool("usual")
+UNUSUAL_CALLS: Final = (
+    "a text that is too long for a pattern, a number that no JSON holds, or the end of all times"
+)
 BATCH: Final = 4
 """With every turn, so many times more constraints are told to the solver that it was not told yet."""
 Report = Callable[[str], None]
@@ -37,11 +43,12 @@ class Unsettled(Exception):
 
 
 class Stage(Struct):
-    """All calls that a question is about, as the solver knows them. `told` are variables that it knows."""
+    """All calls that `questions` are about, as the solver knows them. `told` are variables that it knows."""
 
     world: World
     rulings: Mapping[Side, Ruling]
     solver: z3.Solver
+    questions: tuple[Guarantee, ...] = ()
     told: set[str] = set()
 
     def tell(self, formulas: Iterable[Formula]) -> None:
@@ -84,7 +91,7 @@ class Prover:
         started = time.monotonic()
         try:
             found = self._answered(asked, tuple(others) or (asked,))
-        except (Unsettled, TextTooLong) as error:
+        except (Unsettled, TextTooLong, BadSchema) as error:
             found = Proof(question=asked.words, answer="cannot_say", why=str(error))
         took = round(time.monotonic() - started, 3)
         return Proof(
@@ -157,15 +164,24 @@ class Prover:
         """
         judges = self._judges(stage, query)
         left = {side: {one.key: one for one in held} for side, held in query.passing.items()}
-        turn, spurious = 0, ""
+        turn, spurious, unusual = 0, "", ""
         for turn in range(1, ROUNDS + 1):
             known = sum(map(len, query.passing.values())) - sum(map(len, left.values()))
             self._report(f"{query.asked.words}: call {turn}, {known} constraints looked at")
-            if not self._check(stage.solver):
+            if not self._check(stage.solver, *([USUAL] if unusual else ())):
+                if unusual and self._is_possible(stage, left):
+                    spurious = f"it depends on {unusual}"
                 if spurious:
                     raise Unsettled(f"no call was found, but not all were tried: {spurious}")
                 return None
             reader = Reader(stage.solver.model())
+            usual = stage.world.usual()
+            if (
+                odd := next((path for path, one in usual.items() if not reader.truth(one)), None)
+            ) is not None:
+                stage.tell([implied(USUAL, both(*usual.values()))])
+                unusual = f"{UNUSUAL_CALLS}, at `{odd}`"
+                continue
             witness = witness_of(stage.world, stage.rulings, reader)
             if witness is not None and query.without is not None:
                 witness = Witness(dict.fromkeys(("old", "new"), witness.calls["new"]), witness.state)
@@ -173,18 +189,25 @@ class Prover:
                 return smaller(witness, lambda one: settled(one, judges, query.asked, query.settles))
             if _tell_more(stage, judges, witness, left, turn):
                 continue
-            block, spurious = _block(stage.world, reader, witness)
+            block, why = _block(stage, reader, witness)
+            spurious = why or spurious
             if block is None:
                 break
             stage.tell([block])
         raise Unsettled(f"after {turn} calls that were none: {spurious}")
 
-    def _check(self, solver: z3.Solver) -> bool:
+    def _is_possible(self, stage: Stage, left: Mapping[Side, dict[str, Constraint]]) -> bool:
+        """Can there be such a call at all, usual or not?"""
+        for side, held in left.items():
+            stage.tell(stage.rulings[side].passing(held.values()))
+        return self._check(stage.solver)
+
+    def _check(self, solver: z3.Solver, *assumed: Formula) -> bool:
         left = self._until - time.monotonic()
         if left <= 0:
             raise Unsettled("the time was over before the solver began")
         solver.set("timeout", max(1, int(left * 1000)))
-        found = solver.check()
+        found = solver.check(*assumed)
         if found == z3.unknown:
             raise Unsettled(f"the solver gave up: {solver.reason_unknown()}")
         return bool(found == z3.sat)
@@ -196,12 +219,13 @@ class Prover:
         return None if tool is None else frozenset({tool})
 
     def _stage(self, scope: frozenset[str] | None, others: tuple[Guarantee, ...]) -> Stage:
-        if scope not in self._stages:
+        known = self._stages.get(scope)
+        if known is None or any(one not in known.questions for one in others):
             world = World({"new": self.new})
             ruling = Ruling(world, "new", self._constraints.values(), scope)
             for one in others:
                 ruling.learn_question(one)
-            self._stages[scope] = self._ready(world, {"new": ruling}, scope)
+            self._stages[scope] = replace(self._ready(world, {"new": ruling}, scope), questions=others)
         return self._stages[scope]
 
     def _two(self, scope: frozenset[str] | None, before: Mapping[str, Constraint]) -> Stage:
@@ -224,6 +248,8 @@ class Prover:
     def _shared(self, world: World, before: Mapping[str, Constraint]) -> frozenset[str]:
         """Constraints that say the same under both policies, about whatever call."""
         assert self.old is not None  # noqa: S101 - asked by who calls this
+        if self.old.arbitration != self.new.arbitration:
+            return frozenset()  # what is written alike may be read otherwise
         same_tools = self.old.tools == self.new.tools
         same_names = same_tools and self.old.schemas == self.new.schemas
         return frozenset(
@@ -295,15 +321,24 @@ def _tell_more(
     return found
 
 
-def _block(world: World, reader: Reader, witness: Witness | None) -> tuple[Formula | None, str]:
-    """What the solver is not to say again, because no call is like that; and why not."""
+def _block(stage: Stage, reader: Reader, witness: Witness | None) -> tuple[Formula | None, str]:
+    """What the solver is not to say again, as no call is like that; and why not, unless none ever is."""
+    world = stage.world
     wrong = [] if witness is None else astray(world, reader, witness)
     if wrong:
         held = [world.domains[name].value == reader.code(world.domains[name]) for name in _kin(world, wrong)]
         return z3.Not(
             z3.And(*held)
         ), f"no state has such values at `{world.domains[wrong[0]].path}` and beside it"
+    if gaps := [gap for domain in world.coming_up.values() if (gap := reader.gap(domain)) is not True]:
+        return both(*gaps), ""
     unknown = [(one, domain) for domain in world.coming_up.values() for one in domain.opaque.values()]
+    unsure = [
+        (name, one) for one in stage.rulings.values() for name in one.unsure if reader.truth(one.tool(name))
+    ]
+    if unsure and not unknown:
+        name, ruling = unsure[0]
+        return negated(ruling.tool(name)), f"it depends on the schema of `{name}`, which is not worked out"
     if not unknown:
         left_open = [key for one in world.conditions.values() for key in one.derived.open.values()]
         return None, (

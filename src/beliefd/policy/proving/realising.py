@@ -3,15 +3,18 @@
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import timedelta
 from fractions import Fraction
+from math import inf, nextafter
 from typing import Any, Final
 
 import z3
 
+from beliefd.kernel.canonical import MAX_SAFE_INTEGER
 from beliefd.kernel.substrate.paths import ABSENT as NOTHING
 from beliefd.kernel.substrate.paths import look_up, same
 from beliefd.kernel.substrate.predicates import Predicate, holds
 from beliefd.policy.proving import domains as kinds
 from beliefd.policy.proving.domains import Domain, by_no_name
+from beliefd.policy.proving.logic import SECOND, Formula, exactly
 from beliefd.policy.proving.paths import EPOCH
 from beliefd.policy.proving.samples import samples
 
@@ -38,6 +41,14 @@ class Reader:
     def number(self, variable: Any) -> Fraction:
         return Fraction(self._model.eval(variable, True).as_fraction())
 
+    def gap(self, domain: Domain) -> Formula:
+        """It is none of the numbers between two that JSON holds, if it is one now."""
+        if "number" not in vars(domain) or (found := self.number(domain.number)) == _plain_number(found):
+            return True
+        near = float(found)
+        low, high = (near, nextafter(near, inf)) if near < found else (nextafter(near, -inf), near)
+        return z3.Or(domain.number <= exactly(low), domain.number >= exactly(high))
+
     def value(self, domain: Domain) -> Any:
         """What stands at the path: the first value of its kind that is what the model says of it."""
         code = self.code(domain)
@@ -55,7 +66,8 @@ class Reader:
         if code == kinds.NUMBER:
             yield _plain_number(self.number(domain.number))
         elif code == kinds.TIME:
-            yield _time(self.number(domain.time))
+            text = _time(self.number(domain.time))
+            yield text if self.truth(domain.narrow) else text.replace("T", " ")
         elif code == kinds.TEXT:
             yield self._text(domain)
         elif code == kinds.LIST:
@@ -105,15 +117,14 @@ def _is_kind(value: Any, code: int) -> bool:
 
 
 def _plain_number(found: Fraction) -> int | float:
-    return found.numerator if found.denominator == 1 else float(found)
+    if found.denominator == 1 and abs(found) <= MAX_SAFE_INTEGER:
+        return found.numerator
+    return float(found)
 
 
 def _time(seconds: Fraction) -> str:
-    try:
-        moment = EPOCH + timedelta(microseconds=int(seconds * 1_000_000))
-    except OverflowError:
-        moment = EPOCH
-    return moment.strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+    moment = EPOCH + timedelta(microseconds=int(seconds * SECOND))
+    return f"{moment.replace(tzinfo=None).isoformat(timespec='microseconds')}Z"
 
 
 def state_of(values: Mapping[str, Any]) -> dict[str, Any]:

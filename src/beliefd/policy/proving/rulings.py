@@ -44,6 +44,10 @@ class Ruling:
         named = self.policy.tools.items()
         self.tools = {name: one for name, one in named if name != ALL and (scope is None or name in scope)}
         self.shared: frozenset[str] = frozenset()
+        self.capabilities = {one.subject.capability for one in self.constraints if one.subject.capability}
+        """Those that constraints and questions are about."""
+        self.unsure: set[str] = set()
+        """Tools with a schema that is not worked out."""
         self._other: Ruling | None = None
         self.conditions = world.conditions[side]
         self.own = world.own(side)
@@ -71,6 +75,8 @@ class Ruling:
             self.world.at(TOOL, self.side).learn(asked.tool)
         if asked.when is not UNSET:
             self.conditions.learn(parse(asked.when))
+        if asked.capability is not UNSET:
+            self.capabilities.add(asked.capability)
 
     def learn_schemas(self) -> None:
         """After all paths are known: the values that the tools' schemas name for them."""
@@ -80,11 +86,6 @@ class Ruling:
 
     def _arguments(self) -> list[Domain]:
         return [one for one in self.world.domains.values() if one.path.startswith(f"{ARGS}.")]
-
-    @cached_property
-    def capabilities(self) -> tuple[str, ...]:
-        """Those that constraints are about."""
-        return tuple(sorted({one.subject.capability for one in self.constraints if one.subject.capability}))
 
     def share(self, other: "Ruling", keys: frozenset[str]) -> None:
         """What says the same under both policies is one formula."""
@@ -107,7 +108,8 @@ class Ruling:
         if asked.capability is not UNSET:
             found.append(self._needed(asked.capability))
         if asked.when is not UNSET:
-            found.append(self.conditions.formula(parse(asked.when)))
+            when = parse(asked.when)
+            found += [self.conditions.formula(when), negated(self.conditions.unjudged(when))]
         return found
 
     def tool(self, tool_id: str) -> Formula:
@@ -137,6 +139,16 @@ class Ruling:
         named = (self.tool(name) for name, one in self.tools.items() if one.mutates)
         return either(self.own.mutates, *named)
 
+    @cached_property
+    def reaches(self) -> Formula:
+        """May the call reach the network? A tool is believed that it does, and that it does not if the
+        policy does not say that it does."""
+        said = [(self.tool(name), one.network) for name, one in self.tools.items()]
+        believed = [one for one, network in said if network is False]
+        online = either(*(one for one, network in said if network is True))
+        silent = both(negated(self.own.offline), negated(either(*believed)))
+        return either(self.world.names_host, online, self.own.reaches, silent)
+
     def needs(self, capability: str) -> Formula:
         named = (self.tool(name) for name, one in self.tools.items() if capability in one.capabilities)
         return either(self.own.needs(capability), *named)
@@ -153,7 +165,10 @@ class Ruling:
         return self._formulas[key]
 
     def holds(self, one: Constraint) -> Formula:
-        return True if one.when is None else self.conditions.formula(one.when)
+        """Does its condition hold? One that cannot be judged does not."""
+        if one.when is None:
+            return True
+        return both(negated(self.conditions.unjudged(one.when)), self.conditions.formula(one.when))
 
     def stands(self, one: Constraint) -> Formula:
         """Does a constraint stand in the way of the call?"""
@@ -162,17 +177,20 @@ class Ruling:
         if one.key not in self._formulas:
             fires = True if one.malformed is not None else self.holds(one)
             against = negated(fires) if one.effect == "allow" and one.malformed is None else fires
-            self._formulas[one.key] = both(self.applies(one), either(against, self._twofold(one)))
+            self._formulas[one.key] = both(self.applies(one), either(against, self._unclear(one)))
         return self._formulas[one.key]
 
-    def _twofold(self, one: Constraint) -> Formula:
-        """Does it read what can be read in two ways? Then it denies, whatever it says."""
-        return self.conditions.twofold(one.deep)
+    def _unclear(self, one: Constraint) -> Formula:
+        """Does it read what can be read in two ways, or is too long? Then it denies, whatever it says."""
+        unread = one.when is None or one.malformed is not None
+        too_long = False if unread else self.conditions.unjudged(one.when)
+        return either(self.conditions.twofold(one.deep), too_long)
 
     def unclear(self, shared: frozenset[str] = frozenset()) -> Formula:
         """Does a constraint deny that else lets a call wait?"""
-        waiting = (one for one in self._of(shared) if one.on_fail not in HARD and one.deep)
-        return either(*(both(self.applies(one), self._twofold(one)) for one in waiting))
+        waiting = (one for one in self._of(shared) if one.on_fail not in HARD)
+        unclear = ((one, self._unclear(one)) for one in waiting)
+        return either(*(both(self.applies(one), found) for one, found in unclear if found is not False))
 
     @cached_property
     def allowable(self) -> Formula:
@@ -211,9 +229,7 @@ class Ruling:
                     call = CallFinding(definition=ToolDefinition(mutates=mutates), network=reaches)
                     if turned_off(mode, self.policy, call):
                         changes = self.mutates if mutates else negated(self.mutates)
-                        found.append(
-                            both(at, changes, self.world.reaches if reaches else negated(self.world.reaches))
-                        )
+                        found.append(both(at, changes, self.reaches if reaches else negated(self.reaches)))
         return either(*found)
 
     @cached_property
@@ -224,8 +240,10 @@ class Ruling:
             if not tool.schema:
                 continue
             needed, exact = fits_arguments(tool.schema, paths)
-            whole = needed if exact else both(needed, z3.Bool(f"fits {_digest(tool.schema)}"))
-            found.append(implied(self.tool(name), whole))
+            if not exact:
+                self.unsure.add(name)
+                needed = both(needed, z3.Bool(f"fits {_digest(tool.schema)}"))
+            found.append(implied(self.tool(name), needed))
         return both(*found)
 
     def hard(self, shared: frozenset[str] = frozenset()) -> Formula:
@@ -263,8 +281,10 @@ class Ruling:
         own = self.own
         yield own.tier >= 0
         yield own.tier < len(TIERS)
-        unneeded = (negated(own.needs(name)) for name in self.capabilities)
-        nothing = both(own.tier == 0, negated(own.mutates), *unneeded)
+        yield negated(both(own.reaches, own.offline))
+        unneeded = (negated(own.needs(name)) for name in sorted(self.capabilities))
+        words = map(negated, (own.mutates, own.reaches, own.offline))
+        nothing = both(own.tier == 0, *words, *unneeded)
         for name, tool in self.tools.items():
             # What its caller runs is what the policy says it is.
             if tool.is_run_by_caller:

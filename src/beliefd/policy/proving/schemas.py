@@ -4,11 +4,11 @@ from collections.abc import Iterable
 from typing import Any, Final
 
 from beliefd.policy.proving.conditions import named_in
-from beliefd.policy.proving.domains import SAID_EXACTLY, Domain
+from beliefd.policy.proving.domains import ELSEWHERE, NOTES, Domain, in_common
 from beliefd.policy.proving.logic import Formula, both, implied
 from beliefd.policy.proving.paths import ARGS
 
-OBJECT_WORDS: Final = SAID_EXACTLY | {"properties", "required", "additionalProperties", "$schema", "$id"}
+OBJECT_WORDS: Final = NOTES | {"type", "properties", "required", "additionalProperties"}
 
 
 def fits_arguments(schema: Any, domains: Iterable[Domain]) -> tuple[Formula, bool]:
@@ -16,8 +16,7 @@ def fits_arguments(schema: Any, domains: Iterable[Domain]) -> tuple[Formula, boo
 
     Nothing is said that could be wrong: what is not understood is left out, and then it is not exact.
     """
-    if not isinstance(schema, dict):
-        return schema is not False, isinstance(schema, bool)
+    schema = in_common(schema)
     by_path = {domain.path.removeprefix(f"{ARGS}."): domain for domain in domains}
     found, exact = list[Formula](), _is_plain(schema)
     properties = schema.get("properties", {})
@@ -31,21 +30,25 @@ def fits_arguments(schema: Any, domains: Iterable[Domain]) -> tuple[Formula, boo
 
 
 def learn_arguments(schema: Any, domain: Domain) -> None:
-    """The values that the schema of a tool names for an argument."""
-    if isinstance(schema, dict) and isinstance(properties := schema.get("properties"), dict):
-        for literal in named_in(properties.get(domain.path.removeprefix(f"{ARGS}."))):
-            domain.learn(literal)
+    """The values that the schema of a tool names for an argument, or for a field of one."""
+    for step in domain.path.removeprefix(f"{ARGS}.").split("."):
+        schema = schema.get("properties", {}).get(step) if isinstance(schema, dict) else None
+    for literal in named_in(schema):
+        domain.learn(literal)
 
 
 def _at(schema: dict[str, Any], steps: list[str], domain: Domain) -> tuple[Formula, bool]:
+    if not ELSEWHERE.isdisjoint(schema):
+        return True, False
     properties, head = schema.get("properties", {}), steps[0]
     closed = schema.get("additionalProperties") is False and "patternProperties" not in schema
     if len(steps) > 1:
         return _inside(schema, steps, domain) if closed else (True, False)
-    if head not in properties:
-        return (domain.absent(), True) if closed else (True, "additionalProperties" not in schema)
-    fits, exact = domain.fits_schema(properties[head])
     needed = domain.present() if head in schema.get("required", ()) else True
+    if head not in properties:
+        open_to = (domain.absent(), True) if closed else (True, "additionalProperties" not in schema)
+        return both(needed, open_to[0]), open_to[1]
+    fits, exact = domain.fits_schema(properties[head])
     return both(needed, implied(domain.present(), fits)), exact
 
 

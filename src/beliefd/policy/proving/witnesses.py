@@ -115,7 +115,7 @@ def witness_of(world: World, rulings: Mapping[Side, Ruling], reader: Reader) -> 
             state[path] = values[name]
     calls: dict[Side, Question] = {}
     for side in world.policies:
-        own = _definition(rulings, reader, side, reaches=reader.truth(world.reaches))
+        own = _definition(rulings, reader, side)
         call = _call(world, own, reader, side, {**values, ARGS: args})
         if call is None:
             return None
@@ -149,12 +149,12 @@ def _call(
         "tier": values[AGENT_TIER],
         "role": values[ROLE],
         "mode": values[MODE],
-        "hosts": ["example.org"] if reader.truth(world.reaches) else [],
+        "hosts": ["example.org"] if reader.truth(world.names_host) else [],
     }
     if AGENT in values:
         made["agent_id"] = values[AGENT]
-    if world.reads_time:
-        made["now"] = values[NOW]
+    if world.reads_time and (now := values.get(world.at(NOW, side).name, NOTHING)) is not NOTHING:
+        made["now"] = now
     if own != ToolDefinition():
         made["definition"] = msgspec.to_builtins(own)
     try:
@@ -163,9 +163,7 @@ def _call(
         return None
 
 
-def _definition(
-    rulings: Mapping[Side, Ruling], reader: Reader, side: Side, *, reaches: bool
-) -> ToolDefinition:
+def _definition(rulings: Mapping[Side, Ruling], reader: Reader, side: Side) -> ToolDefinition:
     """What the tool says of itself, which is the same for both policies if they do not declare it."""
     own = rulings[side].own
     named = sorted({name for ruling in rulings.values() for name in ruling.capabilities})
@@ -173,7 +171,7 @@ def _definition(
         capabilities=tuple(name for name in named if reader.truth(own.needs(name))),
         tier=TIERS[reader.whole(own.tier)],  # type: ignore[arg-type]
         mutates=reader.truth(own.mutates),
-        network=UNSET if reaches else False,
+        network=True if reader.truth(own.reaches) else False if reader.truth(own.offline) else UNSET,
     )
 
 

@@ -38,7 +38,6 @@ _CALL: Final[dict[str, dict[str, Any]]] = {
     f"{CALL}.v": {"kinds": (NUMBER,)},
     f"{CALL}.confirmed": {"kinds": (FALSE,)},
     MUTATES: {"kinds": (TRUE, FALSE)},
-    NOW: {"kinds": (TIME,), "only": ()},
     ROLE: {"kinds": (), "only": tuple(role.value for role in Role)},
     MODE: {"kinds": (), "only": MODES},
     AGENT_TIER: {"kinds": (), "only": TIERS},
@@ -48,10 +47,13 @@ _CALL: Final[dict[str, dict[str, Any]]] = {
 
 
 class Own(Struct, frozen=True):
-    """What a tool says of itself, where a policy does not know it: anything."""
+    """What a tool says of itself, where a policy does not know it: anything. It `reaches` the network, is
+    `offline`, or does not say."""
 
     tier: Formula
     mutates: Formula
+    reaches: Formula
+    offline: Formula
     name: str
 
     def needs(self, capability: str) -> Formula:
@@ -67,10 +69,9 @@ class World:
         self.rules = {
             side: rule_set(one, policy_hash(one)) if one.rules else NO_RULES for side, one in policies.items()
         }
-        self.reaches = z3.Bool("may reach the network")
+        self.names_host = z3.Bool("names a host")
         for path in ALWAYS:
             self.at(path, "new").value  # noqa: B018 - it comes up in every call
-        self.at(NOW, "new").timed = True
         self.conditions = {side: self._conditions(side) for side in policies}
 
     def _conditions(self, side: Side) -> Conditions:
@@ -93,6 +94,8 @@ class World:
         """Can a path hold one thing under one policy and another under the other, for the same call?"""
         if path in (TOOL_TIER, MUTATES) or is_of_policy(path):
             return True
+        if path == NOW:
+            return len(set(map(_tells_time, self.policies.values()))) > 1
         if path == CALL_FACTS or path.startswith(f"{CALL_FACTS}."):
             return self._differ("context")
         # What holds a field where one of them derives a fact falls under that one, and not under the other.
@@ -150,8 +153,9 @@ class World:
             for field, one in below.items()
         ]
         if holder.counted:
-            # The version is a field, too.
-            fields = [both(one.present(), negated(one.is_object())) for one in below.values()]
+            # The version is a field, too, and always there.
+            others = (one for field, one in below.items() if field != "v")
+            fields = [both(one.present(), negated(one.is_object())) for one in others]
             counted = z3.Sum([z3.If(is_field, 1, 0) for is_field in fields])
             found.append(implied(holder.is_kind(OBJECT), holder.length > counted))
         return both(*found)
@@ -173,21 +177,29 @@ class World:
         """The variables that formulas speak of, by name."""
         return {name: one for name, one in self.domains.items() if one.comes_up}
 
+    def usual(self) -> dict[str, Formula]:
+        """By path, where not every value is one that the evaluator is asked about."""
+        found = ((one.path, one.usual()) for one in self.coming_up.values())
+        return {path: one for path, one in found if one is not True}
+
     @property
     def reads_time(self) -> bool:
         """Does any condition depend on what time it is?"""
         ages = (leaf.op == "age_over" for one in self.coming_up.values() for leaf in one.leaves.values())
-        return bool(self.domains[NOW].leaves) or any(ages)
+        return any(one.path == NOW and one.leaves for one in self.domains.values()) or any(ages)
 
     def own(self, side: Side) -> Own:
         any_tool = [policy.tools.get(ALL) for policy in self.policies.values()]
         name = f"{side}:own" if any(one != any_tool[0] for one in any_tool) else "own"
-        return Own(z3.Int(f"{name}:tier"), z3.Bool(f"{name}:mutates"), name)
+        said = (z3.Bool(f"{name}:{word}") for word in ("mutates", "reaches", "offline"))
+        return Own(z3.Int(f"{name}:tier"), *said, name)
 
     def _made(self, path: str, name: str, side: Side) -> Domain:
         if path == CALL or path.startswith(f"{CALL}."):
             if path.startswith(f"{ARGS}."):
                 return Domain(path, name)
+            if path == NOW and _tells_time(self.policies[side]):
+                return _now(name)
             return Domain(path, name, **_CALL.get(path, _NOWHERE))
         if self.policies[side].context is not UNSET and path.startswith(CALL_FACTS):
             if path == CALL_FACTS:
@@ -196,10 +208,10 @@ class World:
                 return self._fact(path, name, side)
         if is_of_policy(path):
             return self._of_policy(path, name, side)
-        head, *rest = path.split(".")
-        if head not in WRITERS or not rest or not rest[0]:
+        head, _, rest = path.partition(".")
+        if head not in WRITERS or not rest:
             return Domain(path, name, **_NOWHERE)
-        if len(rest) > 1:
+        if "." in rest:
             return Domain(path, name)
         # INVARIANT of the kernel: what stands under a key is an object.
         domain = Domain(path, name, (ABSENT, OBJECT))
@@ -233,6 +245,17 @@ class World:
             known = z3.Bool(f"facts known {side if self.apart(path) else ''}")
             domain.also.append(lambda: (domain.value != ABSENT) == known)
         return domain
+
+
+def _tells_time(policy: Policy) -> bool:
+    """What is decided as it was before there was a time in a call finds none there."""
+    return policy.arbitration.constraints > 1
+
+
+def _now(name: str) -> Domain:
+    domain = Domain(NOW, name, (TIME,))
+    domain.timed = domain.narrow = True
+    return domain
 
 
 @cache

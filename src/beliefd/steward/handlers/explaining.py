@@ -18,6 +18,7 @@ from beliefd.kernel.substrate.events import Arbitrated
 from beliefd.kernel.substrate.explaining import ANYTHING
 from beliefd.kernel.substrate.proposals import CallCandidate, DeltaCandidate
 from beliefd.kernel.substrate.question import Question
+from beliefd.kernel.substrate.state import NORMAL_MODE
 from beliefd.kernel.substrate.tools import ProposalFindings
 from beliefd.kernel.system.events import PolicyAdopted
 from beliefd.kernel.system.state import SYSTEM
@@ -99,7 +100,10 @@ class ExplainHandlers(Struct, frozen=True):
 
         async def made(policy: Policy) -> Trial:
             if asked.delta is not UNSET:
-                return await _beside(delta_trial, policy, state, asked.delta, asked.role, asked.tier, now)
+                mode = asked.mode or NORMAL_MODE
+                return await _beside(
+                    delta_trial, policy, state, asked.delta, asked.role, asked.tier, now, mode
+                )
             assert asked.call is not UNSET  # noqa: S101 - one of them is given
             return await _beside(call_trial, policy, state, asked.call, None, now)
 
