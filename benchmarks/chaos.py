@@ -86,10 +86,8 @@ def _weathered(store: str, storm: Storm, faults: Sequence[Fault]) -> int:
 
 
 def _kills(storm: Storm) -> list[Fault]:
-    """Every fourth is of the database, where there is one."""
-    return (
-        [storm.kill] if storm.database is None else [storm.kill, storm.kill, storm.kill, storm.kill_database]
-    )
+    """One in eight is of the database, where there is one: it takes longest to come back."""
+    return [storm.kill] if storm.database is None else [*[storm.kill] * 7, storm.kill_database]
 
 
 def _kinds(storm: Storm) -> list[Fault]:
