@@ -142,6 +142,9 @@ export function canonical(value) {
   return JSON.stringify(value); // texts, numbers, true, false, null: ECMAScript's form is the canonical one
 }
 
+/** A line with nothing but the white space of JSON: that of Unicode is not skipped. */
+export const isBlank = (line) => /^[ \t\r\n]*$/.test(line);
+
 const record = (members) => new Map(Object.entries(members));
 
 // ---- protocol section 3: the hashes ------------------------------------------------------------
@@ -917,7 +920,7 @@ export function verify(bytes) {
       if (end < 0) end = bytes.length;
       where = `line ${++line}`;
       const text = decoder.decode(bytes.subarray(start, end));
-      if (!text.trim()) continue;
+      if (isBlank(text)) continue;
       const value = parse(text);
       if (!header) {
         header = readHeader(value);

@@ -11,11 +11,18 @@
 import { createHash, createPublicKey, verify as verifySignature } from "node:crypto";
 import { readFileSync, realpathSync } from "node:fs";
 import { fileURLToPath } from "node:url";
-import { parse, verify } from "./verify.mjs";
+import { isBlank, parse, verify } from "./verify.mjs";
 
 const HASH_BYTES = 32;
 const LOG_KEY = 1;
+const KEY_ID_BYTES = 4;
+const MAX_NOTE_BYTES = 1 << 20;
+const MAX_SIGNATURES = 100;
+const MAX_LEAVES = 2 ** 53;
 const HEX = /^[0-9a-f]{64}$/;
+const NAME = /^[^\p{White_Space}+]{1,255}$/u; // of a key
+const CONTROL = /[\u0000-\u0009\u000b-\u001f]/;
+const EMPTY_ROOT = createHash("sha256").digest();
 const SPKI = Buffer.from("302a300506032b6570032100", "hex"); // what stands before an Ed25519 key in DER
 const sha256 = (...parts) => {
   const hash = createHash("sha256");
@@ -37,7 +44,7 @@ const base64 = (text) => {
 export function readKey(line) {
   const [name, id, ...rest] = line.split("+");
   const blob = base64(rest.join("+"));
-  if (!name || blob === null || blob.length !== 1 + HASH_BYTES || blob[0] !== LOG_KEY) {
+  if (!NAME.test(name) || blob === null || blob.length !== 1 + HASH_BYTES || blob[0] !== LOG_KEY) {
     fail("INVALID_REQUEST", `not the public key of a log: ${line.slice(0, 64)}`);
   }
   const keyId = sha256(name, "\n", blob).subarray(0, 4);
@@ -45,27 +52,49 @@ export function readKey(line) {
   return { name, keyId, key: createPublicKey({ key: Buffer.concat([SPKI, blob.subarray(1)]), format: "der", type: "spki" }) };
 }
 
-export function readCheckpoint(bytes, keys) {
-  const note = new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+// Bytes that are no UTF-8 are not put right, and a byte order mark is not passed over.
+const utf8 = (bytes) => new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
+
+// The text of a note and the lines under it.
+function readNote(bytes) {
+  const forged = (reason) => fail("CHECKPOINT_FORGED", reason);
+  if (bytes.length > MAX_NOTE_BYTES) forged(`a signed note has ${MAX_NOTE_BYTES} bytes at most`);
+  let note;
+  try {
+    note = utf8(bytes);
+  } catch {
+    forged("a signed note is UTF-8");
+  }
   const end = note.lastIndexOf("\n\n");
-  if (end < 0 || !note.endsWith("\n")) fail("CHECKPOINT_FORGED", "not a signed note");
-  const text = note.slice(0, end + 1);
-  const [origin, size, encoded] = text.split("\n");
+  if (end < 0 || !note.endsWith("\n") || CONTROL.test(note)) forged("not a signed note");
+  const lines = note.slice(end + 2, -1).split("\n");
+  if (lines.length > MAX_SIGNATURES) forged(`a signed note has ${MAX_SIGNATURES} signatures at most`);
+  const signatures = lines.map((line) => {
+    const [dash, name, encoded, ...more] = line.split(" ");
+    const blob = base64(encoded ?? "");
+    if (dash !== "\u2014" || !NAME.test(name ?? "") || !(blob?.length > KEY_ID_BYTES) || more.length) {
+      forged("a line that is no signature");
+    }
+    return { name, keyId: blob.subarray(0, KEY_ID_BYTES), signature: blob.subarray(KEY_ID_BYTES) };
+  });
+  return { text: note.slice(0, end + 1), signatures };
+}
+
+export function readCheckpoint(bytes, keys) {
+  const { text, signatures } = readNote(bytes);
+  const [origin, size, encoded, ...extensions] = text.slice(0, -1).split("\n");
   const root = base64(encoded ?? "");
-  if (!/^(0|[1-9]\d{0,15})$/.test(size ?? "") || root?.length !== HASH_BYTES) {
+  if (!origin || !/^(0|[1-9]\d{0,15})$/.test(size ?? "") || BigInt(size) > MAX_LEAVES || root?.length !== HASH_BYTES || extensions.includes("")) {
     fail("CHECKPOINT_FORGED", "not a checkpoint");
   }
   let signed = false;
-  for (const line of note.slice(end + 2, -1).split("\n")) {
-    const [dash, name, blob] = line.split(" ");
-    const signature = base64(blob ?? "");
-    if (dash !== "\u2014" || signature === null) fail("CHECKPOINT_FORGED", "a line that is no signature");
+  for (const { name, keyId, signature } of signatures) {
     for (const one of keys) {
-      if (one.name !== name || name !== origin || !one.keyId.equals(signature.subarray(0, 4))) continue;
-      if (!verifySignature(null, Buffer.from(text), one.key, signature.subarray(4))) {
+      if (one.name !== name || !one.keyId.equals(keyId)) continue;
+      if (!verifySignature(null, Buffer.from(text), one.key, signature)) {
         fail("CHECKPOINT_FORGED", `the signature of ${name} is forged, or of another text`);
       }
-      signed = true;
+      signed ||= name === origin;
     }
   }
   if (!signed) fail("CHECKPOINT_FORGED", "no key that is trusted has signed it");
@@ -80,7 +109,8 @@ const halved = (number) => Math.floor(number / 2);
 const isOdd = (number) => number % 2 === 1;
 
 function hashes(path) {
-  if (!Array.isArray(path) || !path.every((one) => HEX.test(one))) fail("PROOF_INVALID", "a hash has 64 digits of 0-9a-f");
+  // A list of one text has the same text as that text: it must be one itself.
+  if (!Array.isArray(path) || !path.every((one) => typeof one === "string" && HEX.test(one))) fail("PROOF_INVALID", "a hash has 64 digits of 0-9a-f");
   return path.map((one) => Buffer.from(one, "hex"));
 }
 
@@ -109,11 +139,12 @@ export function checkConsistency(earlier, later, path) {
   const split = (reason) => fail("SPLIT_VIEW", reason);
   if (earlier.origin !== later.origin) fail("PROOF_INVALID", "they are of two logs");
   if (later.size < earlier.size) fail("LOG_ROLLED_BACK", `${later.size} leaves, and there were ${earlier.size}`);
-  if (earlier.size === later.size) {
-    if (!earlier.root.equals(later.root)) split("two checkpoints of one size with different roots");
+  if (earlier.size === later.size && !earlier.root.equals(later.root)) split("two checkpoints of one size with different roots");
+  if (earlier.size === 0 || earlier.size === later.size) {
+    if (path.length) fail("PROOF_INVALID", "between these sizes a proof has no hashes");
+    if (earlier.size === 0 && !earlier.root.equals(EMPTY_ROOT)) split("a log without leaves has another root");
     return;
   }
-  if (earlier.size === 0) return;
   let [place, last] = [earlier.size - 1, later.size - 1];
   while (isOdd(place)) [place, last] = [halved(place), halved(last)];
   const whole = place === 0; // the earlier tree is one subtree, whose root is known already
@@ -129,12 +160,22 @@ export function checkConsistency(earlier, later, path) {
   }
 }
 
+// The same of a proof as the server gives it, for these two sizes.
+export function checkLater(earlier, later, proofText) {
+  const proof = parse(proofText);
+  const told = [proof.get("from_size"), proof.get("to_size")];
+  if (earlier.size < later.size && (told[0] !== earlier.size || told[1] !== later.size)) {
+    fail("PROOF_INVALID", `it is for the sizes ${told[0]} and ${told[1]}`);
+  }
+  checkConsistency(earlier, later, hashes(proof.get("path")));
+}
+
 // ---- a ledger and its proof ----------------------------------------------------------------------
 
 export function checkLedger(checkpoint, ledger, proofText) {
   const verdict = verify(ledger);
   if (!verdict.ok) fail("LEDGER_BROKEN", verdict.text);
-  const [first, ...lines] = ledger.toString("utf8").split("\n").filter((line) => line.trim());
+  const [first, ...lines] = utf8(ledger).split("\n").filter((line) => !isBlank(line));
   const header = parse(first);
   const proof = proofText === undefined ? header.get("proof") : parse(proofText);
   if (!(proof instanceof Map)) fail("NOT_COVERED", "there is no proof in the header of the ledger");
@@ -162,15 +203,11 @@ function main([keyFile, checkpointFile, ...rest]) {
   const checkpoint = readCheckpoint(readFileSync(checkpointFile), keys);
   if (rest[0] === "--later") {
     const later = readCheckpoint(readFileSync(rest[1]), keys);
-    const proof = parse(readFileSync(rest[2], "utf8"));
-    if (proof.get("from_size") !== checkpoint.size || proof.get("to_size") !== later.size) {
-      if (checkpoint.size < later.size) fail("PROOF_INVALID", "it is for other sizes");
-    }
-    checkConsistency(checkpoint, later, hashes(proof.get("path")));
+    checkLater(checkpoint, later, utf8(readFileSync(rest[2])));
     return `ok the log of ${later.size} leaves begins with the ${checkpoint.size} of the earlier checkpoint`;
   }
   const [ledger, proof] = rest;
-  const told = checkLedger(checkpoint, readFileSync(ledger), proof && readFileSync(proof, "utf8"));
+  const told = checkLedger(checkpoint, readFileSync(ledger), proof && utf8(readFileSync(proof)));
   const covered = `events 1 to ${told.covered} of ${told.inFile} in the file are covered by the checkpoint of size ${checkpoint.size}`;
   return `ok ${covered}; whether more followed cannot be seen from it`;
 }

@@ -12,8 +12,9 @@ be searched for: it is the ledger's. What has to hold:
      after it had ended, and no less than an earlier read.
 """
 
+from bisect import bisect_left
 from collections.abc import Iterable, Sequence
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from math import inf
 from typing import Literal
 
@@ -123,17 +124,20 @@ def _in_order(ledger: Sequence[Kept], writes: dict[str, _Write]) -> Iterable[str
 def _reads(ledger: Sequence[Kept], writes: dict[str, _Write], reads: list[Read]) -> Iterable[str]:
     ids = tuple(event.event_id for event in ledger)
     ended = sorted((writes[event.name].ended, event.seq) for event in ledger if event.name)
+    told = [end for end, _ in ended]
+    # Of a long history every read is held against all of it, so what came before is summed up once.
+    furthest = list(accumulate((seq for _, seq in ended), max, initial=0))
+    latest = list(accumulate((writes[one.name].began if one.name else -inf for one in ledger), max))
     for read in reads:
         seen = len(read.event_ids)
         if read.event_ids != ids[:seen]:
             yield f"a read of {seen} events did not see the beginning of the ledger as it is"
             continue
-        missed = [seq for end, seq in ended if end < read.began and seq > seen]
-        if missed:
-            yield f"a read saw {seen} events, and {missed[0]} had been acknowledged before it began"
-        for event in ledger[:seen]:
-            if event.name and writes[event.name].began > read.ended:
-                yield f"a read saw event {event.seq} before anybody had sent it"
+        missed = furthest[bisect_left(told, read.began)]
+        if missed > seen:
+            yield f"a read saw {seen} events, and {missed} had been acknowledged before it began"
+        if seen and latest[seen - 1] > read.ended:
+            yield f"a read saw an event among {seen} before anybody had sent it"
     for earlier, later in pairwise(sorted(reads, key=lambda read: read.ended)):
         if earlier.ended < later.began and len(later.event_ids) < len(earlier.event_ids):
             yield f"a read saw {len(later.event_ids)} events after one had seen {len(earlier.event_ids)}"

@@ -45,6 +45,8 @@ class Settings(Struct, frozen=True):
     sessions: int = 3
     clients: int = 4
     between: int = 15
+    chapter: int = 50
+    """So many faults later clients begin new sessions: every read is of a whole ledger."""
     seed: int = 7
 
 
@@ -59,6 +61,7 @@ class Storm:
         self.tries: list[Try] = []
         self.reads: list[Read] = []
         self.sessions: list[str] = []
+        """All of them; clients write to the last ones."""
         self.acknowledged = 0
         self.faults: list[str] = []
         self.wires: list[Wire] = []
@@ -146,13 +149,14 @@ class Storm:
 
     async def rage(self, faults: Sequence[Callable[[], Awaitable[None]]]) -> None:
         """Declare sessions, let clients loose, bring the faults one by one, heal, and stop."""
-        async with self._http() as http:
-            self.sessions = [await self._declare(http, number) for number in range(self.settings.sessions)]
+        await self._begin()
         async with self.beside():
             clients = [asyncio.create_task(self._client(number)) for number in range(self.settings.clients)]
             try:
-                for fault in faults:
+                for number, fault in enumerate(faults, 1):
                     await self.progress(self.settings.between)
+                    if number % self.settings.chapter == 0:
+                        await self._begin()
                     self.faults.append(fault.__name__)
                     await fault()
                 await self.progress(self.settings.between)
@@ -177,7 +181,7 @@ class Storm:
         held: list[tuple[str, str, float]] = []
         async with self._http() as http:
             while not self._ended:
-                session_id = chance.choice(self.sessions)
+                session_id = chance.choice(self.sessions[-self.settings.sessions :])
                 luck = chance.random()
                 if held and chance.random() < 0.3:
                     # It was sent before some others, and comes after them.
@@ -247,10 +251,20 @@ class Storm:
                 return events
             since = {"since_event_id": page["next"]}
 
+    async def _begin(self) -> None:
+        """New sessions for everybody, all at once."""
+        async with self._http() as http, asyncio.timeout(PATIENCE):
+            begun = range(len(self.sessions), len(self.sessions) + self.settings.sessions)
+            self.sessions += [await self._declare(http, number) for number in begun]
+
     async def _declare(self, http: httpx.AsyncClient, number: int) -> str:
         body = {"ontology": ONTOLOGY, "hypotheses": HYPOTHESES, "metadata": {"number": number}}
-        answer = await http.post(f"{self._url()}/v1/sessions", json=body)
-        return str(answer.raise_for_status().json()["session_id"])
+        while True:
+            with contextlib.suppress(httpx.HTTPError):
+                key = {"Idempotency-Key": f"session {number}"}
+                answer = await http.post(f"{self._url()}/v1/sessions", json=body, headers=key)
+                return str(answer.raise_for_status().json()["session_id"])
+            await asyncio.sleep(0.02)
 
     @property
     def urls(self) -> list[str]:

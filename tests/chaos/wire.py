@@ -126,11 +126,15 @@ class Wire:
             far.transport.abort()
 
     async def _pump(self, source: asyncio.StreamReader, to: asyncio.StreamWriter) -> None:
-        with contextlib.suppress(OSError, RuntimeError):
+        try:
             while data := await source.read(CHUNK):
                 await self._passing.wait()
                 if self._lag:
                     await asyncio.sleep(self._lag)
                 to.write(data)
                 await to.drain()
-            to.write_eof()
+        except (OSError, RuntimeError):
+            return
+        finally:  # also when one side broke off: a backend that is not told is there for good
+            with contextlib.suppress(OSError, RuntimeError):
+                to.write_eof()

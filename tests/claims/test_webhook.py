@@ -190,6 +190,26 @@ def test_a_crash_between_telling_and_remembering_tells_again(receiver: Receiver,
     assert receiver.ids() == [approval_id, approval_id]
 
 
+def test_who_is_told_to_stop_remembers_what_was_taken_meanwhile(receiver: Receiver) -> None:
+    stopping = threading.Event()
+
+    def answer(_: object) -> int:
+        stopping.wait(1)  # the answer comes when the server has been told to stop
+        return 204
+
+    receiver.answer = answer
+    with World() as house:
+        approval_id = delete(house, house.session())
+        with telling(house, receiver.url):
+            receiver.wait(1)
+            threading.Timer(0.2, stopping.set).start()
+        assert untold(house) == 0
+        with telling(house, receiver.url):
+            second = delete(house, house.session())
+            until(lambda: untold(house) == 0)
+    assert receiver.ids() == [approval_id, second]
+
+
 def test_a_ledger_that_cannot_be_read_does_not_end_the_telling(receiver: Receiver) -> None:
     with World() as house:
         broken, whole = house.session(), house.session()

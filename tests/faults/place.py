@@ -10,7 +10,10 @@ from typing import Any, Final
 import asyncpg
 
 from beliefd.embedded import Embedded
+from beliefd.kernel.values import Role, Tier
+from beliefd.steward.credentials import create_token
 from beliefd.steward.directory import LOCAL_OPERATOR
+from beliefd.stores.postgres import PostgresStore
 from tests.support.server import ServerProcess, server_process
 
 HALF_WRITTEN: Final = {
@@ -86,3 +89,15 @@ async def _fetch(url: str, statement: str) -> list[tuple[Any, ...]]:
         return [tuple(row) for row in await connection.fetch(statement)]
     finally:
         await connection.close()
+
+
+async def make_tokens(url: str) -> dict[Role, str]:
+    """Those of an agent and of somebody who approves, on a database."""
+    store = await PostgresStore.open(url)
+    try:
+        return {
+            role: await create_token(store, name, role, Tier.PRIVILEGE)
+            for role, name in ((Role.AGENT, "writer"), (Role.APPROVER, "ann"))
+        }
+    finally:
+        await store.close()

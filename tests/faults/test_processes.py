@@ -4,15 +4,19 @@ import asyncio
 import os
 import re
 import signal
+import time
 from collections import Counter
 from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
 import httpx
 import pytest
 
-from tests.faults.feed import following
+from beliefd.kernel.values import Role
+from beliefd.testing.world import ONTOLOGY
+from tests.claims.support import bundle, claim
+from tests.faults.feed import Feed, following
 from tests.faults.load import (
     Log,
     Request,
@@ -24,8 +28,10 @@ from tests.faults.load import (
     until,
     write_through_failures,
 )
-from tests.faults.place import Place
+from tests.faults.place import Place, make_tokens
 from tests.support.postgres import PostgresServer
+from tests.support.receiver import Receiver
+from tests.support.receiver import until as patiently
 from tests.support.server import ServerProcess
 
 PROCESSES = 2
@@ -33,6 +39,7 @@ SESSIONS = 8
 WRITERS = 6
 EACH = 3
 SEED = 23
+PAUSE_SECONDS = 0.2
 
 pytestmark = pytest.mark.slow
 
@@ -40,9 +47,10 @@ pytestmark = pytest.mark.slow
 class Several:
     """A server of several processes, and a look at which of them are there."""
 
-    def __init__(self, place: Place) -> None:
+    def __init__(self, place: Place, *options: str) -> None:
         self.place = place
-        self.server = ServerProcess(place.data, place.store, options=("--processes", str(PROCESSES)))
+        processes = ("--processes", str(PROCESSES))
+        self.server = ServerProcess(place.data, place.store, options=(*processes, *options))
 
     def children(self) -> list[int]:
         pid = self.server.pid
@@ -155,7 +163,7 @@ def test_a_process_that_is_killed_takes_no_acknowledged_event_with_it_and_is_sta
     assert "ended with -9; it is started again" in several.server.output
 
 
-def test_all_processes_are_started_anew_one_by_one_and_no_request_fails(several: Several) -> None:
+def test_all_processes_are_started_anew_one_by_one_no_request_fails_and_feeds_go_on(several: Several) -> None:
     log = Log()
 
     async def story() -> None:
@@ -165,6 +173,8 @@ def test_all_processes_are_started_anew_one_by_one_and_no_request_fails(several:
             stop = asyncio.Event()
             todo = [requests(f"anew-{number}", sessions, SEED) for number in range(WRITERS)]
             writers = [asyncio.create_task(_write(http, log, one, stop)) for one in todo]
+            feeds = {session_id: Feed() for session_id in sessions}
+            followers = [asyncio.create_task(_follow(http, *one)) for one in feeds.items()]
             os.kill(several.server.pid, signal.SIGHUP)
             await until(lambda: len(several.children()) == PROCESSES and not before & set(several.children()))
             await several.all_up(http)
@@ -172,10 +182,57 @@ def test_all_processes_are_started_anew_one_by_one_and_no_request_fails(several:
             await asyncio.gather(*writers)
             assert log.failures == []
             assert log.unanswered == set()
-            for session_id in sessions:
-                log.check(session_id, await audit(http, session_id))
+            for session_id, feed in feeds.items():
+                events = await audit(http, session_id)
+                log.check(session_id, events)
+                await until(lambda feed=feed, events=events: len(feed.ids) >= len(events))  # type: ignore[misc]
+                assert feed.ids == list(range(1, len(events) + 1)), "an event came twice, or not at all"
+                assert [one["event_id"] for one in feed.events] == [one["event_id"] for one in events]
+            assert any(feed.ended for feed in feeds.values())
+            for follower in followers:
+                follower.cancel()
+            await asyncio.gather(*followers, return_exceptions=True)
 
     asyncio.run(story())
+
+
+def test_a_webhook_hears_each_message_once_though_the_processes_are_started_anew(
+    postgres_server: PostgresServer, tmp_path: Path
+) -> None:
+    receiver = Receiver()
+    (tmp_path / "policy.yaml").write_text("approvals: {expires_seconds: 2, on_expiry: refuse}\n")
+    options = ("--policy", str(tmp_path / "policy.yaml"), "--webhook", receiver.url)
+    url = postgres_server.create_database()
+    token = asyncio.run(make_tokens(url))[Role.AGENT]
+    several = Several(Place(tmp_path / "data", url), *options)
+    waiting: set[str] = set()
+
+    def ask() -> None:
+        with several.server.client(token) as calls:
+            session_id = calls.declare_session(["a", "b"], ONTOLOGY).session_id
+            waiting.update(
+                str(calls.submit_claims(session_id, bundle(claim("DELETE"))).approval_id) for _ in range(EACH)
+            )
+        time.sleep(PAUSE_SECONDS)
+
+    try:
+        before = set(several.children())
+        ask()
+        os.kill(several.server.pid, signal.SIGHUP)
+        patiently(lambda: ask() or not before & set(several.children()))
+        ask()
+        patiently(lambda: several.place.rows("SELECT 1 FROM inbox WHERE status = 'pending'") == [])
+        patiently(lambda: several.place.count("inbox_told") == 0)
+        heard = receiver.ids()
+        assert sorted(heard) == sorted(set(heard)), "a message was sent twice"
+        pending = {name for name in heard if "." not in name}
+        assert pending <= waiting
+        assert {name for name in heard if "." in name} == {f"{name}.timed_out" for name in pending}
+        assert pending
+    finally:
+        assert several.server.stop() == 0
+        several.server.forget()
+        receiver.close()
 
 
 def test_a_feed_shows_what_is_written_wherever_it_is_followed(several: Several) -> None:
@@ -190,6 +247,14 @@ def test_a_feed_shows_what_is_written_wherever_it_is_followed(several: Several) 
                     await feed.reach(1 + EACH)
 
     asyncio.run(story())
+
+
+async def _follow(http: httpx.AsyncClient, session_id: str, feed: Feed) -> None:
+    """What a browser does: whenever its feed ends it comes back, and says what it has."""
+    while True:
+        with suppress(httpx.TransportError):
+            await feed.read(http, session_id, feed.ids[-1] if feed.ids else 0)
+        await asyncio.sleep(0.01)
 
 
 async def _write(http: httpx.AsyncClient, log: Log, todo: Iterator[Request], stop: asyncio.Event) -> None:

@@ -12,15 +12,13 @@ import httpx
 import pytest
 from msgspec import Struct
 
-from beliefd.kernel.values import Role, Tier
-from beliefd.steward.credentials import create_token
+from beliefd.kernel.values import Role
 from beliefd.steward.effects.expiry import CLOCKWORK
 from beliefd.steward.effects.webhook import signature
 from beliefd.steward.effects.webhook_secret import secret_from
-from beliefd.stores.postgres import PostgresStore
 from beliefd.testing.world import ONTOLOGY
 from tests.claims.support import bundle, claim
-from tests.faults.place import Place
+from tests.faults.place import Place, make_tokens
 from tests.support.postgres import PostgresServer
 from tests.support.receiver import Receiver, until
 from tests.support.server import ServerProcess
@@ -38,17 +36,6 @@ class Three(Struct, frozen=True):
     secret_files: list[Path]
     receiver: Receiver
     tokens: dict[Role, str]
-
-
-async def make_tokens(url: str) -> dict[Role, str]:
-    store = await PostgresStore.open(url)
-    try:
-        return {
-            role: await create_token(store, name, role, Tier.PRIVILEGE)
-            for role, name in ((Role.AGENT, "writer"), (Role.APPROVER, "ann"))
-        }
-    finally:
-        await store.close()
 
 
 @pytest.fixture(scope="module")

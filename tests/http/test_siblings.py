@@ -1,12 +1,16 @@
 """Which process a request belongs to, and how their metrics become one page."""
 
+import asyncio
 import socket
 from collections import Counter
 from collections.abc import Iterator
 
+import httpx
 import pytest
 
-from beliefd.http.siblings import NUMBER, PEOPLE, Place, Siblings, joined, name_in, owner
+import beliefd
+from beliefd.http.app import create_app
+from beliefd.http.siblings import NUMBER, PEOPLE, Place, Siblings, joined, name_in, owner, pass_on
 
 
 def board(*numbers: int) -> bytes:
@@ -97,6 +101,40 @@ def test_a_connection_that_cannot_be_handed_over_is_kept(siblings: Siblings) -> 
         assert not siblings.hand_over(1, here, bytes(4 << 20)), "so much does not fit into a message"
         while siblings.hand_over(1, here, bytes(4096)):
             pass  # until there is no more room at a door where nobody hears
+
+
+def test_who_leaves_answers_what_no_other_process_has_room_for(siblings: Siblings) -> None:
+    """INVARIANT: when processes are started anew, no request fails."""
+
+    async def statuses() -> list[int]:
+        async with await beliefd.open_async(":memory:") as ledger:
+            app = create_app(ledger.runtime, siblings=siblings)
+            app.surface.draining.begun = True
+            transport = httpx.ASGITransport(app)
+            async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1") as http:
+                with_another = await http.get("/v1/sessions")
+                siblings._board.write(1, 0)
+                alone = await http.get("/v1/sessions")
+        return [with_another.status_code, alone.status_code]
+
+    assert asyncio.run(statuses()) == [200, 503]
+
+
+def test_who_leaves_waits_until_there_is_room_for_what_rests(siblings: Siblings) -> None:
+    class Connection:
+        rests = True
+        room = False
+
+        def hand_over(self, slot: int, data: bytes) -> bool:
+            assert (slot, data) == (1, b"")
+            self.rests = not self.room
+            return self.room
+
+    one, other = Connection(), Connection()
+    one.room = True
+    assert pass_on([one, other], siblings)
+    other.room = True
+    assert not pass_on([one, other], siblings)
 
 
 def test_what_belongs_to_nobody_stays_unless_this_process_leaves(siblings: Siblings) -> None:

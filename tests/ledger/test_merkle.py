@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from beliefd.ledger import merkle
 from beliefd.ledger.merkle import BadProof, Place, leaf_hash
+from tests.ledger.merkle_model import mth, path, sha, subproof
 
 # The leaves and the roots over the first 1, 2, ... of them that implementations of Certificate Transparency
 # have been tested with since there is one.
@@ -33,48 +34,6 @@ SIX_TO_EIGHT = [
     "ca854ea128ed050b41b35ffc1b87b8eb2bde461e9e3b5596ece6b9d5975a0ae0",
     "d37ee418976dd95753c1c73862b9398fa2a2cf9b4ff0fdfe8b30cd95209614b7",
 ]
-
-
-# -- the model: RFC 6962, 2.1, as it is written, on lists of leaves ------------------------------------
-
-
-def sha(*parts: bytes) -> bytes:
-    return hashlib.sha256(b"".join(parts)).digest()
-
-
-def power_below(count: int) -> int:
-    power = 1
-    while power * 2 < count:
-        power *= 2
-    return power
-
-
-def mth(leaves: list[bytes]) -> bytes:
-    if len(leaves) < 2:
-        return sha(b"\x00", leaves[0]) if leaves else sha()
-    k = power_below(len(leaves))
-    return sha(b"\x01", mth(leaves[:k]), mth(leaves[k:]))
-
-
-def path(m: int, leaves: list[bytes]) -> list[bytes]:
-    if len(leaves) == 1:
-        return []
-    k = power_below(len(leaves))
-    if m < k:
-        return [*path(m, leaves[:k]), mth(leaves[k:])]
-    return [*path(m - k, leaves[k:]), mth(leaves[:k])]
-
-
-def subproof(m: int, leaves: list[bytes], whole: bool) -> list[bytes]:
-    if m == len(leaves):
-        return [] if whole else [mth(leaves)]
-    k = power_below(len(leaves))
-    if m <= k:
-        return [*subproof(m, leaves[:k], whole), mth(leaves[k:])]
-    return [*subproof(m - k, leaves[k:], False), mth(leaves[:k])]
-
-
-# -- what is tested ------------------------------------------------------------------------------------
 
 
 def tree(leaves: list[bytes], batches: list[int]) -> dict[Place, bytes]:

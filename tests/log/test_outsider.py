@@ -1,6 +1,7 @@
 """An outsider with a checkpoint, an exported session and a verifier needs no server, and is not fooled."""
 
 import json
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -12,53 +13,13 @@ import pytest
 
 import beliefd as package
 from beliefd.cli.checkpoints import log_settings
+from beliefd.cli.commands import log as log_commands
 from beliefd.cli.output import Exit
 from beliefd.kernel.errors import BeliefdError, Code
 from beliefd.testing.world import ONTOLOGY
 from tests.cli.runner import answer, beliefd
-from tests.conformance.node import Verdict, run_node
-
-
-class Case:
-    """A store of which three checkpoints were kept while a session grew, and what an outsider was given."""
-
-    def __init__(self, place: Path) -> None:
-        self.place = place
-        self.data = place / "data"
-        self.data.mkdir(mode=0o700)
-        self.session = ""
-        self.grow(0)
-        for number in (1, 2, 3):
-            answer("log", "checkpoint", "--now", "-o", self.at(f"cp{number}"), "--data", self.data)
-            self.grow(number)
-        self.at("key").write_text(beliefd("log", "key", "show", "--data", self.data).stdout)
-        self.export("cp2", "ledger")
-
-    def at(self, name: str) -> Path:
-        return self.place / name
-
-    def grow(self, number: int) -> None:
-        with package.open(self.data / "beliefd.db") as opened:
-            if not number:
-                self.session = opened.declare_session(["a", "b"], ONTOLOGY).session_id
-            opened.eliminate(
-                self.session,
-                source_id="s",
-                observation_id=f"o{number}",
-                eliminated=["a"],
-                justification={},
-            )
-
-    def export(self, checkpoint: str, name: str) -> None:
-        place = ("-o", self.at(name), "--checkpoint", self.at(checkpoint))
-        answer("audit", "export", self.session, *place, "--data", self.data)
-
-    def verify(self, checkpoint: str, *more: str | Path, code: int = 0) -> Any:
-        given = ("--ledger", self.at("ledger"), "--checkpoint", self.at(checkpoint), "--key", self.at("key"))
-        return answer("audit", "verify", *given, *more, code=code)
-
-    def node(self, *names: str) -> Verdict:
-        return run_node("verify_log.mjs", *(one if one == "--later" else str(self.at(one)) for one in names))
+from tests.conformance.node import Verdict
+from tests.log.outsider import Case
 
 
 @pytest.fixture(scope="module")
@@ -274,6 +235,34 @@ def test_two_histories_under_one_key_are_a_split_view(case: Case, tmp_path: Path
     assert answer(*witness, "--data", other, code=Exit.LEDGER_BROKEN)["error"]["code"] == "SPLIT_VIEW"
     told = answer(*witness[:2], "--as", other / "log.key", *witness[4:], "--data", case.data, code=2)
     assert told["error"]["details"]["path"] == "--as"
+
+
+def test_a_server_that_is_slow_to_answer_has_no_second_history_cosigned_meanwhile(
+    case: Case, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two runs of the witness hold two histories against one checkpoint that both continue."""
+    faces = [tmp_path / name for name in ("one", "other")]
+    for place in faces:
+        shutil.copytree(case.data, place)
+        with package.open(place / "beliefd.db") as opened:
+            opened.declare_session(["a"], ONTOLOGY)
+        answer("log", "checkpoint", "--now", "--data", place)
+    own, seen = tmp_path / "w.key", tmp_path / "seen"
+    answer("log", "key", "new", own, "--name", "witness.example/w", "--witness")
+    seen.write_bytes(case.at("cp3").read_bytes())
+    cosign = ("log", "cosign", "--as", own, "--seen", seen, "--key", case.at("key"), "-o", tmp_path / "out")
+    ask = log_commands._refuse_other_history
+
+    def slowly(*given: Any) -> Any:
+        monkeypatch.setattr(log_commands, "_refuse_other_history", ask)
+        assert answer(*cosign, "--data", faces[1])["size"] > 0
+        return ask(*given)
+
+    monkeypatch.setattr(log_commands, "_refuse_other_history", slowly)
+    told = answer(*cosign, "--data", faces[0], code=Exit.REFUSED)["error"]
+    assert (told["code"], told["details"]["path"]) == ("CONFLICT", "--seen")
+    assert answer(*cosign, "--data", faces[0], code=Exit.LEDGER_BROKEN)["error"]["code"] == "SPLIT_VIEW"
+    assert answer(*cosign, "--data", faces[1])["size"] > 0
 
 
 def test_the_stored_log_is_checked_and_rebuilt_by_one_command(case: Case) -> None:

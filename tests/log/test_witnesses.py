@@ -3,14 +3,17 @@
 import asyncio
 import contextlib
 import threading
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
+from beliefd.http import witness as http_witness
 from beliefd.kernel.errors import BeliefdError, Code
 from beliefd.ledger.checkpoints import Trust, trusted_text
 from beliefd.ledger.notes import (
@@ -28,6 +31,7 @@ from beliefd.ledger.witnessing import Submission, read_cosignatures, read_size, 
 from beliefd.protocol.log import CheckpointView
 from beliefd.steward.effects import witnesses
 from beliefd.steward.effects.checkpoints import LogSettings
+from beliefd.steward.key_files import write_private
 from beliefd.testing.world import World, refused
 from tests.support.witness import Liar, WitnessServer
 
@@ -256,6 +260,37 @@ def test_a_witness_that_cannot_remember_does_not_cosign(
         signed(world)
         assert "answered with 500" in failure(world).message
         assert file.read_text() == "torn"
+
+
+def test_two_processes_with_one_memory_do_not_cosign_two_histories(
+    seen: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The second one asks when the first has compared, and has not written yet."""
+    log = SigningKey("log.example", b"l" * 32)
+    submissions = [
+        bytes(Submission(0, (), Note(text).signed([log.sign(text)])))
+        for text in (Checkpoint("log.example", 7, bytes([one]) * 32).text for one in range(2))
+    ]
+    comparing = threading.Event()
+    statuses: list[int] = []
+
+    def written(*given: Any, **how: Any) -> None:
+        comparing.set()
+        time.sleep(0.3)
+        write_private(*given, **how)
+
+    def ask(submission: bytes) -> None:
+        process = http_witness.Witness(WITNESS, [log.verifier], seen)
+        statuses.append(asyncio.run(process.answer(submission)).status_code)
+
+    monkeypatch.setattr(http_witness, "write_private", written)
+    asking = [threading.Thread(target=ask, args=(one,)) for one in submissions]
+    asking[0].start()
+    assert comparing.wait(60)
+    asking[1].start()
+    for one in asking:
+        one.join(60)
+    assert sorted(statuses) == [200, 409]
 
 
 # -- the format ----------------------------------------------------------------------------------------

@@ -4,6 +4,7 @@ A server that is killed hundreds of times spends most of its lives on imports. `
 that has done them; what it forks is a process like any other, which can be killed and paused.
 """
 
+import gc
 import importlib
 import json
 import os
@@ -17,7 +18,10 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
-PACKAGES: Final = ("cli", "console", "http", "ledger", "policy", "protocol", "steward", "stores")
+PACKAGES: Final = (
+    *("cli", "console", "http", "ledger", "policy", "protocol", "steward", "stores"),
+    "uncertainty",
+)
 ROOT: Final = Path(__file__).parents[2]
 
 
@@ -88,6 +92,9 @@ def _prepare() -> None:
         root = importlib.import_module(f"beliefd.{package}")
         for module in pkgutil.walk_packages(root.__path__, f"{root.__name__}."):
             importlib.import_module(module.name)
+    # What is there stays: whoever is forked neither looks for garbage in it nor copies its pages.
+    gc.collect()
+    gc.freeze()
 
 
 def _live(question: dict[str, Any]) -> None:

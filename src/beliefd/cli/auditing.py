@@ -1,5 +1,6 @@
 """What auditors ask of ledgers, in a store, on a server or in an exported file."""
 
+import io
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -30,15 +31,24 @@ def exported_in(data: bytes) -> "Exported":
     from beliefd.ledger.transfer import BadExport, read_export
 
     try:
-        return read_export(data.splitlines())
+        return read_export(lines_in(data))
     except BadExport as error:
         code = Code.INVALID_REQUEST if error.line == 1 else Code.LEDGER_BROKEN
         raise BeliefdError(code, str(error), {"path": f"line {error.line}"}) from None
 
 
+def lines_in(data: bytes) -> Iterator[bytes]:
+    """JSON Lines end with a newline; a carriage return alone is white space, here as for other verifiers."""
+    return iter(io.BytesIO(data))
+
+
+def entries_of(exported: "Exported") -> list[Entry]:
+    return [msgspec.json.decode(one.wire) for one in exported.entries]
+
+
 def entries_in(path: str, since: str | None = None) -> Iterator[Entry]:
     """The entries of an exported ledger, past event `since`."""
-    found = [msgspec.json.decode(one.wire) for one in exported_in(read_bytes(path)).entries]
+    found = entries_of(exported_in(read_bytes(path)))
     if since is None:
         yield from found
         return

@@ -1,8 +1,7 @@
 """The log on the command line: its settings, the keys that are trusted, checkpoints and proofs in files."""
 
-from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import click
 from click import option
@@ -18,7 +17,6 @@ if TYPE_CHECKING:
     from beliefd.protocol.log import InclusionProof
     from beliefd.steward.effects.checkpoints import LogSettings
 
-T = TypeVar("T")
 LOG_KEY = "log.key"
 LOG = together(
     setting(
@@ -182,15 +180,12 @@ def trust_in(keys: tuple[str, ...], witnesses: tuple[str, ...]) -> "Trust":
     return Trust(known, witnesses_in(witnesses, "--witness"))
 
 
-def kept_checkpoint(path: str, trust: "Trust") -> "Checkpoint":
+def kept_checkpoint(path: str, trust: "Trust", data: bytes | None = None) -> "Checkpoint":
+    """The checkpoint in a file, or in what was read of it."""
     from beliefd.ledger.checkpoints import trusted_text
 
-    return _named(path, lambda: trusted_text(read_bytes(path), trust))
-
-
-def _named(path: str, work: Callable[[], T]) -> T:
     try:
-        return work()
+        return trusted_text(read_bytes(path) if data is None else data, trust)
     except BeliefdError as error:
         raise BeliefdError(error.code, f"`{path}`: {error.message}", error.details) from None
 
@@ -236,9 +231,10 @@ def proven(data: bytes, shown: "InclusionProof") -> bytes:
 def proof_in(path: str) -> "Proof":
     import msgspec
 
+    from beliefd.kernel.strict_json import Unreadable, loads
     from beliefd.ledger.transfer import Proof
 
     try:
-        return msgspec.json.decode(read_bytes(path), type=Proof)
-    except msgspec.MsgspecError as error:
+        return msgspec.convert(loads(read_bytes(path)), Proof)
+    except (Unreadable, msgspec.ValidationError) as error:
         raise BeliefdError(Code.PROOF_INVALID, f"`{path}` is no proof: {error}") from None

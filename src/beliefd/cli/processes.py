@@ -152,7 +152,9 @@ class Processes:
     def _renew_all(self) -> None:
         """One by one: each drains, while the others answer for it, and a new one takes its place."""
         for member in self._members:
-            if self._stop:
+            if not self._wait(lambda member=member: self._has_company(member)):  # type: ignore[misc]
+                if not self._stop:
+                    log.error("nobody is up beside process %d; all are left as they are", member.slot)
                 return
             if member.runs:
                 self._end([member])
@@ -164,6 +166,11 @@ class Processes:
                 log.error("process %d did not start anew; the others are left as they are", member.slot)
                 return
             log.info("process %d was started anew", member.slot)
+
+    def _has_company(self, member: Member) -> bool:
+        """INVARIANT: while one process ends another one is up, which answers what comes meanwhile."""
+        self._look()
+        return any(self._is_up(other) for other in self._members if other is not member)
 
     def _end_all(self) -> None:
         self._end([member for member in self._members if member.runs])

@@ -346,15 +346,14 @@ def _server(
             self.should_exit = True
 
         def _leaving(self) -> bool:
-            """Is a request under way? Connections that rest go to other processes; if there are none, whoever
-            is answered from now on is told that the connection is closed."""
+            """Is a request under way, or a connection to give away? Those that rest go to other processes; if
+            there are none, whoever is answered from now on is told that the connection is closed."""
             connections = list(self.server_state.connections)
             busy = [one for one in connections if is_busy(one)]
             if siblings is not None and siblings.others():
-                pass_on(connections, siblings)
-            else:
-                for one in busy:
-                    close_after_answer(one)
+                return pass_on(connections, siblings) or bool(busy)
+            for one in busy:
+                close_after_answer(one)
             return bool(busy)
 
         @contextlib.contextmanager

@@ -81,7 +81,7 @@ class Application(Starlette):
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http":
-            if self.surface.draining.refuses(scope["path"]):
+            if self.surface.draining.refuses(scope["path"]) and not self._has_others:
                 await error_reply(stopping(), [(b"connection", b"close")])(scope, receive, send)
                 return
             if await self.surface.answer(scope, receive, send):
@@ -92,6 +92,12 @@ class Application(Starlette):
                 await reply_to_failure(error)(scope, receive, send)
                 return
         await super().__call__(scope, receive, send)
+
+    @property
+    def _has_others(self) -> bool:
+        """INVARIANT: a process that leaves to others answers what it could not hand over: a door has room for
+        few at a time, and nobody need notice."""
+        return self.siblings is not None and bool(self.siblings.others())
 
     def _page(self, page: Page) -> Page:
         async def endpoint(request: Request) -> Answered:

@@ -233,10 +233,12 @@ def _refused(came: socket.socket, _: bytes) -> None:
     came.close()
 
 
-def pass_on(connections: Iterable[Any], siblings: Siblings) -> None:
-    """Give all connections that rest to others: this process is leaving, and nobody need notice."""
+def pass_on(connections: Iterable[Any], siblings: Siblings) -> bool:
+    """Give all connections that rest to others: this process is leaving, and nobody need notice. Is there one
+    left, because there was no room at a door?"""
     ours: list[Protocol] = [one for one in connections if hasattr(one, "hand_over")]  # not uvicorn's own
     for number, connection in enumerate(ours):
         others = siblings.others()
         if others:
             connection.hand_over(others[number % len(others)], b"")
+    return any(connection.rests for connection in ours)

@@ -29,7 +29,7 @@ from beliefd.ledger.notes import (
     signers,
 )
 from beliefd.ledger.witnessing import ADD_CHECKPOINT, SIZE_TYPE, Submission, read_submission
-from beliefd.steward.key_files import read_private, write_private
+from beliefd.steward.key_files import alone_in, read_private, write_private
 
 TEXT: Final = "text/plain; charset=utf-8"
 BODY_SECONDS: Final = 10.0
@@ -72,8 +72,10 @@ class Witness:
         self._refuse_strangers(submission, checkpoint)
         if submission.old > checkpoint.size:
             raise Refused(400, f"a log of {checkpoint.size} leaves does not continue one of {submission.old}")
-        self._refuse_other_history(submission, checkpoint)
-        write_private(self._place(checkpoint.origin), str(submission.note).encode(), replace=True)
+        # INVARIANT: another process with this folder does not cosign another history meanwhile.
+        with alone_in(self._seen):
+            self._refuse_other_history(submission, checkpoint)
+            write_private(self._place(checkpoint.origin), str(submission.note).encode(), replace=True)
         return self._key.cosign(checkpoint.text, int(time.time())).line
 
     def _refuse_strangers(self, submission: Submission, checkpoint: Checkpoint) -> None:

@@ -155,13 +155,14 @@ def read_private_key(line: str) -> SigningKey:
 
 def read_note(data: bytes | str) -> Note:
     """The note in a file or an answer. Nothing about it is believed yet."""
+    written = data.encode(errors="surrogatepass") if isinstance(data, str) else data
+    if len(written) > MAX_NOTE_BYTES:
+        raise BadNote(f"a signed note has {MAX_NOTE_BYTES} bytes at most")
     try:
-        whole = data if isinstance(data, str) else data.decode()
+        whole = written.decode()
     except UnicodeDecodeError:
         raise BadNote("a signed note is UTF-8") from None
     text, gap, signed = whole.rpartition("\n\n")
-    if len(whole) > MAX_NOTE_BYTES:
-        raise BadNote(f"a signed note has {MAX_NOTE_BYTES} bytes at most")
     if not gap or not signed.endswith("\n"):
         raise BadNote("a signed note is a text, an empty line, and lines with signatures")
     if any(ord(one) < 0x20 and one != "\n" for one in whole):

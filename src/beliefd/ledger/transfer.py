@@ -24,6 +24,8 @@ FORMAT: Final = "beliefd-ledger/1"
 _BEGIN: Final = b'{"hash":"'
 _END: Final = len(_BEGIN) + 2 * sha256().digest_size + 2
 """Where the hash of an entry ends in the line that is written of it."""
+_WHITE: Final = b" \t\r\n"
+"""What JSON has between values: a line of this alone is skipped."""
 
 
 class BadExport(ValueError):
@@ -130,7 +132,7 @@ def read_export(lines: Iterable[bytes]) -> Exported:
     entries: list[Sealed] = []
     documents: dict[str, bytes] = {}
     for number, line in enumerate(lines, 1):
-        if not line.strip():
+        if not line.strip(_WHITE):
             continue
         value = _object(line, number)
         if header is None:

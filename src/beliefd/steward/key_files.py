@@ -3,6 +3,7 @@
 import contextlib
 import os
 import secrets
+from collections.abc import Iterator
 from pathlib import Path
 
 from beliefd.kernel.errors import BeliefdError, Code, invalid
@@ -40,6 +41,25 @@ def write_private(path: Path, data: bytes, *, replace: bool = False) -> None:
         _settle(path.parent)
     except OSError as error:
         raise BeliefdError(Code.STORAGE_UNAVAILABLE, f"cannot write `{path}`: {error.strerror}") from None
+
+
+@contextlib.contextmanager
+def alone_in(folder: Path) -> Iterator[None]:
+    """One at a time, of all processes: whoever compares a file there and then replaces it."""
+    if os.name != "posix":
+        yield
+        return
+    import fcntl
+
+    try:
+        handle = os.open(folder, os.O_RDONLY)
+    except OSError as error:
+        raise BeliefdError(Code.STORAGE_UNAVAILABLE, f"cannot open `{folder}`: {error.strerror}") from None
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(handle)  # which lets go, and so does the end of a process
 
 
 def _settle(folder: Path) -> None:

@@ -111,8 +111,12 @@ def verify(
     elif every:
         ok = _verify_all(target)
     else:
-        answer = _verify_file(path) if path is not None else _verify_one(target, str(session_id))
-        words = _expected(target, answer, session_id, path, expected) if answer.ok and expected else ""
+        exported = None
+        if path is not None:
+            answer, exported = _verify_file(path)
+        else:
+            answer = _verify_one(target, str(session_id))
+        words = _expected(target, answer, session_id, exported, expected) if answer.ok and expected else ""
         output.show(answer, target.as_json)
         if words and not target.as_json:
             click.echo(words)
@@ -121,12 +125,12 @@ def verify(
 
 
 def _expected(
-    target: Target, answer: "Verified", session_id: str | None, path: str | None, expected: str
+    target: Target, answer: "Verified", session_id: str | None, exported: "Exported | None", expected: str
 ) -> str:
-    from beliefd.cli.auditing import entries_in, refuse_other_head
+    from beliefd.cli.auditing import entries_of, refuse_other_head
     from beliefd.cli.feed import entries
 
-    found = entries(target, str(session_id)) if path is None else entries_in(path)
+    found = entries(target, str(session_id)) if exported is None else iter(entries_of(exported))
     return refuse_other_head(answer, expected, found)
 
 
@@ -297,26 +301,28 @@ def _verify_one(target: Target, session_id: str) -> "Verified":
     return target.ask(lambda calls: calls.verify(session_id))
 
 
-def _verify_file(path: str) -> "Verified":
+def _verify_file(path: str) -> "tuple[Verified, Exported | None]":
+    """INVARIANT: the file is read once. Whatever is said of it is said of the very bytes that verify."""
+    from beliefd.cli.auditing import lines_in
     from beliefd.ledger.transfer import BadExport, read_export
     from beliefd.ledger.verify import verify as verify_entries
     from beliefd.protocol.ledger import FirstBad, Verified
     from beliefd.steward.handlers.ledger import verified
 
     try:
-        exported = read_export(read_bytes(path).splitlines())
+        exported = read_export(lines_in(read_bytes(path)))
     except BadExport as error:
         if error.line == 1:
             raise invalid(f"`{path}`: {error}") from None
         # The header was fine, so this is a ledger, and one that has been damaged.
         bad = FirstBad(seq=error.line - 1, event_id=None, reason=f"it cannot be read: {error.message}")
-        return Verified(ok=False, checked=0, first_bad=bad, head=None)
+        return Verified(ok=False, checked=0, first_bad=bad, head=None), None
     header = exported.header
     with progress("verifying", len(exported.entries)) as report:
         result, _ = verify_entries(
             exported.entries, header.session_id, header.policies, header.head, report, header.contents
         )
-    return verified(result)
+    return verified(result), exported
 
 
 def _verify_covered(
@@ -327,14 +333,12 @@ def _verify_covered(
     keys: tuple[str, ...],
     witnesses: tuple[str, ...],
 ) -> bool:
-    from beliefd.cli.auditing import exported_in
     from beliefd.cli.views.ledger import covering
 
     trust = trust_in(keys, witnesses)
-    answer = _verify_file(path)
+    answer, exported = _verify_file(path)
     told = {**msgspec.to_builtins(answer), "covering": None}
-    if answer.ok:
-        exported = exported_in(read_bytes(path))
+    if answer.ok and exported is not None:
         kept = kept_checkpoint(checkpoint, trust)
         told["covering"] = covered(
             exported, kept, exported.header.proof if proof is None else proof_in(proof)

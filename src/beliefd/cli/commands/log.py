@@ -19,7 +19,7 @@ from beliefd.cli.checkpoints import (
     trust_in,
     witness_key,
 )
-from beliefd.cli.files import write_bytes
+from beliefd.cli.files import read_bytes, write_bytes
 from beliefd.cli.options import DIRECTORY, FILE_PATH, SESSION
 from beliefd.cli.output import Exit, Reply, replies
 from beliefd.cli.progress import progress
@@ -158,11 +158,10 @@ def cosign(
     with target.calls() as calls:
         if (text := calls.log_state().signed) is None:
             raise BeliefdError(Code.NOT_FOUND, "the log has no checkpoint yet")
-        newest = trusted_text(text, trust)
-        if seen.exists():
-            _refuse_other_history(calls, kept_checkpoint(str(seen), trust), newest)
-        # INVARIANT: what was cosigned is kept before anybody has the signature.
-        write_bytes(seen, text.encode())
+        newest, known = trusted_text(text, trust), _held(seen)
+        if known is not None:
+            _refuse_other_history(calls, kept_checkpoint(str(seen), trust, known), newest)
+        _keep(seen, known, text.encode())
         note = str(read_note(text).signed([signing.cosign(newest.text, int(time.time()))]))
         if place is None:
             calls.add_cosignatures(note)
@@ -170,6 +169,22 @@ def cosign(
             write_bytes(place, note.encode())
     words = f"cosigned the checkpoint of size {newest.size} as {signing.verifier.name}"
     output.show(Reply({"size": newest.size, "note": note}, words), target.as_json)
+
+
+def _held(seen: Path) -> bytes | None:
+    return read_bytes(str(seen)) if seen.exists() else None
+
+
+def _keep(seen: Path, known: bytes | None, text: bytes) -> None:
+    """INVARIANT: what was cosigned is kept before anybody has the signature, in place of what it was held
+    against. A server can take its time to answer, and have two histories cosigned meanwhile by two of us."""
+    from beliefd.steward.key_files import alone_in, write_private
+
+    with alone_in(seen.parent):
+        if _held(seen) != known:
+            words = f"`{seen}` was written meanwhile, so nothing was cosigned; do it again"
+            raise BeliefdError(Code.CONFLICT, words, {"path": "--seen"})
+        write_private(seen, text, replace=True)
 
 
 @log.command()

@@ -12,8 +12,9 @@ import hmac
 import logging
 import secrets
 import time
+from collections.abc import Awaitable, Callable, Coroutine
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import httpx
 import msgspec
@@ -29,11 +30,15 @@ from beliefd.steward.write.positions import Positions
 from beliefd.stores.base import InboxRow, StorageUnavailable, Store
 
 log = logging.getLogger("beliefd.webhook")
+Listed = Callable[[int], Awaitable[list[InboxRow]]]
+Remember = Callable[[str], Awaitable[None]]
 AT_ONCE: Final = 20
 FIRST_RETRY_SECONDS: Final = 0.5
 LAST_RETRY_SECONDS: Final = 60.0
 LOOK_AGAIN_SECONDS: Final = 5.0
 TIMEOUT_SECONDS: Final = 10.0
+LAST_SECONDS: Final = 2.0
+"""So long a server that is told to stop waits for the answer to what it is sending."""
 LEASE: Final = "webhook"
 LEASE_SECONDS: Final = 30.0
 """Longer than a delivery may take. After a crash, so long nobody delivers."""
@@ -85,8 +90,10 @@ class Webhook:
                 return True
             try:
                 await self._follow_key()
-                await self._deliver_pending(client, missed)
-                await self._deliver_settled(client, missed)
+                store = self._store
+                await self._deliver_listed(client, missed, store.inbox_untold, store.inbox_told)
+                # Of what was told as pending, how it ended.
+                await self._deliver_listed(client, missed, store.inbox_settled, store.inbox_forgotten)
             finally:
                 await self._store.end_lease(LEASE, self._holder)
         except StorageUnavailable as error:
@@ -113,34 +120,21 @@ class Webhook:
             self._key = key
             await asyncio.to_thread(write_secret, self._secret_file, key)
 
-    async def _deliver_pending(self, client: httpx.AsyncClient, missed: set[str]) -> None:
-        while rows := [
-            row
-            for row in await self._store.inbox_untold(AT_ONCE + len(missed))
-            if row.approval_id not in missed
-        ]:
+    async def _deliver_listed(
+        self, client: httpx.AsyncClient, missed: set[str], listed: Listed, remember: Remember
+    ) -> None:
+        while rows := [row for row in await listed(AT_ONCE + len(missed)) if row.approval_id not in missed]:
             for row in rows:
                 if not await self._hold():
                     return
-                if await self._deliver(client, row):
-                    await self._store.inbox_told(row.approval_id)
-                else:
+                if not await _to_its_end(self._deliver_once(client, row, remember)):
                     missed.add(row.approval_id)
 
-    async def _deliver_settled(self, client: httpx.AsyncClient, missed: set[str]) -> None:
-        """Of what was told as pending, how it ended."""
-        while rows := [
-            row
-            for row in await self._store.inbox_settled(AT_ONCE + len(missed))
-            if row.approval_id not in missed
-        ]:
-            for row in rows:
-                if not await self._hold():
-                    return
-                if await self._deliver(client, row):
-                    await self._store.inbox_forgotten(row.approval_id)
-                else:
-                    missed.add(row.approval_id)
+    async def _deliver_once(self, client: httpx.AsyncClient, row: InboxRow, remember: Remember) -> bool:
+        if not await self._deliver(client, row):
+            return False
+        await remember(row.approval_id)
+        return True
 
     async def _deliver(self, client: httpx.AsyncClient, row: InboxRow) -> bool:
         try:
@@ -164,6 +158,17 @@ class Webhook:
                 "webhook for `%s` answered %s; sent again later", row.approval_id, response.status_code
             )
         return response.is_success
+
+
+async def _to_its_end(work: Coroutine[Any, Any, bool]) -> bool:
+    """Who is told to stop finishes what it sends: taken and not remembered, it would be sent again."""
+    task = asyncio.ensure_future(work)
+    try:
+        return await asyncio.shield(task)
+    except asyncio.CancelledError:
+        await asyncio.wait({task}, timeout=LAST_SECONDS)
+        task.cancel()
+        raise
 
 
 def _address(url: str) -> httpx.URL:
