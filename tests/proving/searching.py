@@ -290,7 +290,10 @@ class Some:
     def predicate(self, depth: int = 2, *, rules: bool = False) -> dict[str, Any]:
         if not depth or self.chance(0.4):
             return self.leaf(rules)
-        inner = lambda: self.predicate(depth - 1, rules=rules)  # noqa: E731
+
+        def inner() -> dict[str, Any]:
+            return self.predicate(depth - 1, rules=rules)
+
         op = self.of("all", "any", "not")
         return {"op": op, "args": [inner()] if op == "not" else self.some(3, inner)}
 
