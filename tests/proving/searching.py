@@ -22,7 +22,7 @@ from msgspec.structs import replace
 
 from beliefd.kernel.canonical import NotCanonical, canonical
 from beliefd.kernel.policy import Policy
-from beliefd.kernel.substrate.comparing import moment
+from beliefd.kernel.substrate.comparing import compare, moment
 from beliefd.kernel.substrate.explaining import Explanation, explain_call, situated
 from beliefd.kernel.substrate.guarantees import Guarantee
 from beliefd.kernel.substrate.modes import MODES
@@ -81,7 +81,7 @@ NUMBERS: Final = (
 )
 TEXTS: Final = ("", "a", "ab", "b", "ba", "é", "e\u0301", "1", "true", *TIMES[:4], *ODD_TIMES)
 PLAIN: Final = (None, True, False, *NUMBERS, *TEXTS)
-DEEP: Final = (
+DEEP: Final[tuple[Any, ...]] = (
     [],
     ["a"],
     ["a", "b"],
@@ -226,11 +226,10 @@ class Some:
 
     def arguments(self, op: str, path: str) -> list[Any]:
         if op == "between":
-            return (
-                sorted([self.of(*NUMBERS), self.of(*NUMBERS)])
-                if self.chance(0.5)
-                else sorted([self.of(*TIMES), self.of(*TIMES)], key=moment)
-            )
+            of_times = not self.chance(0.5)
+            some = TIMES if of_times else NUMBERS
+            ends = [self.of(*some), self.of(*some)]
+            return ends if compare("le", *ends) else ends[::-1]
         made: dict[str, Callable[[], list[Any]]] = {
             "eq": lambda: [self.named(path)],
             "in": lambda: [self.some(3, lambda: self.named(path))],
@@ -266,7 +265,10 @@ class Some:
 
     def words_of(self, depth: int) -> dict[str, Callable[[], Any]]:
         types = ("string", "integer", "number", "boolean", "null", "array", "object")
-        inner = (lambda: self.schema(depth - 1)) if depth else (lambda: {})
+
+        def inner() -> Any:
+            return self.schema(depth - 1) if depth else {}
+
         return {
             "type": lambda: self.of(self.of(*types), self.random.sample(types, 2)),
             "enum": lambda: [self.value(), self.value()],
@@ -288,7 +290,10 @@ class Some:
     def predicate(self, depth: int = 2, *, rules: bool = False) -> dict[str, Any]:
         if not depth or self.chance(0.4):
             return self.leaf(rules)
-        inner = lambda: self.predicate(depth - 1, rules=rules)  # noqa: E731
+
+        def inner() -> dict[str, Any]:
+            return self.predicate(depth - 1, rules=rules)
+
         op = self.of("all", "any", "not")
         return {"op": op, "args": [inner()] if op == "not" else self.some(3, inner)}
 
@@ -682,7 +687,12 @@ class World:
         wanted = {"tool": call.tool_id, "role": call.role, "mode": call.mode, "agent_tier": call.tier}
         if any(getattr(asked, name) not in (UNSET, one) for name, one in wanted.items()):
             return False
-        setting = situated(self.new, self.hashes[id(self.new)], state, call)
+        shadow = self.new
+        if asked.when is not UNSET:
+            # What a constraint with that condition would read.
+            asking = {"v": 2, "effect": "deny", "subject": None, "when": asked.when}
+            shadow = replace(shadow, constraints={**shadow.constraints, "constraint.asked": asking})
+        setting = situated(shadow, policy_hash(shadow), state, call)
         if asked.capability is not UNSET and asked.capability not in setting.action.capabilities:
             return False
         if asked.when is UNSET:

@@ -19,7 +19,7 @@ ORDER = ["deny", "defer", "allow"]
 MOST = 1.7976931348623157e308
 DRAFT_4 = "http://json-schema.org/draft-04/schema#"
 DRAFT_7 = "http://json-schema.org/draft-07/schema#"
-ANYTHING = {"definitions": {"any": {}}}
+ANYTHING: dict[str, Any] = {"definitions": {"any": {}}}
 
 
 def p(op: str, *args: Any) -> dict[str, Any]:
@@ -320,6 +320,14 @@ def test_a_condition_that_reads_a_text_that_is_too_long_neither_holds_nor_does_n
     assert Prover(new, denying(p("all", leaf, p("not", leaf)))).answer(PERMITS).answer == "cannot_say"
     assert Prover(waits, old).answer(PERMITS).answer == "proved"
     assert Prover(waits).answer(Guarantee(tool="pay", never="without_person")).answer == "proved"
+
+
+def test_a_question_reads_the_policy_as_a_constraint_would() -> None:
+    asked = Guarantee(never="at_all", when=p("eq", "policy.mode", "eco"))
+    proof = Prover(denying()).answer(asked)
+    assert (proof.answer, proof.call and proof.call.call["mode"]) == ("counterexample", "eco")
+    unread = Guarantee(never="at_all", when=p("missing", "policy.version"))
+    assert Prover(denying()).answer(unread).answer == "proved"
 
 
 def test_questions_that_come_later_are_answered_with_what_they_read() -> None:

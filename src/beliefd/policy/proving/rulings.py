@@ -182,8 +182,7 @@ class Ruling:
 
     def _unclear(self, one: Constraint) -> Formula:
         """Does it read what can be read in two ways, or is too long? Then it denies, whatever it says."""
-        unread = one.when is None or one.malformed is not None
-        too_long = False if unread else self.conditions.unjudged(one.when)
+        too_long = False if one.when is None else self.conditions.unjudged(one.when)
         return either(self.conditions.twofold(one.deep), too_long)
 
     def unclear(self, shared: frozenset[str] = frozenset()) -> Formula:

@@ -7,6 +7,7 @@ import msgspec
 from msgspec import UNSET, Struct
 from msgspec.structs import replace
 
+from beliefd.kernel.adopted import Adopted
 from beliefd.kernel.canonical import NotCanonical, canonical
 from beliefd.kernel.origin import CallFacts
 from beliefd.kernel.policy import Policy
@@ -14,7 +15,7 @@ from beliefd.kernel.substrate.constraints import Action
 from beliefd.kernel.substrate.explaining import Explanation, explain_call, situated
 from beliefd.kernel.substrate.guarantees import Guarantee
 from beliefd.kernel.substrate.paths import ABSENT as NOTHING
-from beliefd.kernel.substrate.policy_keys import is_of_policy
+from beliefd.kernel.substrate.policy_keys import POLICY, is_of_policy, policy_keys
 from beliefd.kernel.substrate.predicates import CALL, CALL_FACTS, holds, parse
 from beliefd.kernel.substrate.question import Question
 from beliefd.kernel.substrate.rulebook import rulebook
@@ -87,10 +88,15 @@ class Judge:
         if any(getattr(asked, name) not in (UNSET, one) for name, one in said.items()):
             return False
         setting = situated(self.policy, self._hash, state, call)
-        action, held = setting.action, setting.situation.state
+        action, situation = setting.action, setting.situation
         if asked.capability is not UNSET and asked.capability not in action.capabilities:
             return False
-        return asked.when is UNSET or holds(parse(asked.when), action.known(held), self._fits)
+        if asked.when is UNSET:
+            return True
+        # A question reads `policy.*` as a constraint would, whether or not one does.
+        seen = policy_keys(self.policy, self._hash, situation.mode, Adopted())
+        held = situation.session.substrate.symbolic_state.over(situation.rules, POLICY, seen)
+        return holds(parse(asked.when), action.known(held), self._fits)
 
 
 def settled(witness: Witness, judges: Mapping[Side, Judge], asked: Guarantee, settles: Settles) -> bool:

@@ -191,8 +191,8 @@ class World:
     def own(self, side: Side) -> Own:
         any_tool = [policy.tools.get(ALL) for policy in self.policies.values()]
         name = f"{side}:own" if any(one != any_tool[0] for one in any_tool) else "own"
-        said = (z3.Bool(f"{name}:{word}") for word in ("mutates", "reaches", "offline"))
-        return Own(z3.Int(f"{name}:tier"), *said, name)
+        mutates, reaches, offline = (z3.Bool(f"{name}:{word}") for word in ("mutates", "reaches", "offline"))
+        return Own(z3.Int(f"{name}:tier"), mutates, reaches, offline, name)
 
     def _made(self, path: str, name: str, side: Side) -> Domain:
         if path == CALL or path.startswith(f"{CALL}."):
