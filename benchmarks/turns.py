@@ -166,7 +166,9 @@ def main() -> None:
     parser.add_argument("other", nargs="?", type=Path, default=HERE)
     parser.add_argument("jobs", nargs="*", default=list(JOBS), help=", ".join(JOBS))
     parser.add_argument("--rounds", type=int, default=200)
-    parser.add_argument("--instructions", action="store_true", help="count them, with valgrind; takes minutes")
+    parser.add_argument(
+        "--instructions", action="store_true", help="count them, with valgrind; takes minutes"
+    )
     parser.add_argument("--job", choices=JOBS, help=argparse.SUPPRESS)
     asked = parser.parse_args()
     if asked.job is not None:

@@ -6,7 +6,7 @@ looked at. What is left to doubt is written by `canonical`, which also says what
 """
 
 import hashlib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from copy import copy
 from enum import Enum
 from functools import cache, partial
@@ -16,7 +16,7 @@ from typing import Any, Final
 
 import msgspec
 import orjson
-from msgspec import UNSET, Raw, Struct, inspect
+from msgspec import UNSET, Struct, inspect
 from msgspec.structs import force_setattr
 
 from beliefd.kernel.canonical import MAX_DEPTH, MAX_SAFE_INTEGER, OPTIONS, canonical, is_plain_float
@@ -72,25 +72,13 @@ def digest_of(value: Any) -> str:
     return hashlib.sha256(canonical_of(value)).hexdigest()
 
 
-def spliced(value: Struct, path: Sequence[str], written: bytes) -> Struct:
-    """A Struct to be written and dropped, in which canonical bytes stand for what is under a path."""
-    name, *rest = path
-    held = copy(value)
-    force_setattr(held, name, spliced(getattr(value, name), rest, written) if rest else Raw(written))
-    return held
-
-
-def canonical_envelope(
-    own: dict[str, Any], foreign: Mapping[str, Any], known: Mapping[str, Struct] = {}
-) -> bytes:
+def canonical_envelope(own: dict[str, Any], foreign: Mapping[str, Any]) -> bytes:
     """The RFC 8785 bytes of an object of our own making, whose `foreign` members can hold anything.
 
-    What is in `own` beside them is plain, and needs no look but for the size of integers. `known` are those
-    of the foreign members into which something is `spliced` that was written before.
+    What is in `own` beside them is plain, and needs no look but for the size of integers.
     """
     try:
-        members = {**foreign, **known}
-        written = {name: orjson.Fragment(_written(value, 1)) for name, value in members.items()}
+        written = {name: orjson.Fragment(_written(value, 1)) for name, value in foreign.items()}
         return orjson.dumps({**own, **written}, option=OPTIONS)
     except IN_DOUBT:
         return canonical({**own, **{name: _as_json(value) for name, value in foreign.items()}})
@@ -136,8 +124,6 @@ def _have_plain_keys(doubts: Doubts, items: list[Any], found: list[Any]) -> bool
     for doubt in doubts:
         if alone is not None and not (held := doubt.get(alone)) and type(held) is not float:
             continue  # most fields that may be missing are, and most maps are empty
-        if alone is not None and type(held) is Raw:
-            continue  # written before
         if doubt.has_keys and not "".join(chain.from_iterable(doubt.each(items))).isascii():
             return False
         if doubt.doubts is None:
@@ -225,7 +211,7 @@ def _final_struct(info: inspect.Type) -> type[Struct] | None:
 def _settled(value: Any, depth: int) -> Any:
     """The value itself, or one with integers for the whole floats in it, that msgspec writes canonically."""
     kind = type(value)
-    if kind is str or value is None or kind is bool or value is UNSET or kind is Raw:
+    if kind is str or value is None or kind is bool or value is UNSET:
         return value
     if kind is float:
         return _number(value)

@@ -12,9 +12,7 @@ import msgspec
 from beliefd.kernel.beliefs.commands import Eliminate
 from beliefd.kernel.beliefs.events import Eliminated
 from beliefd.kernel.canonical import digest, is_plain
-from beliefd.kernel.canonical_structs import Untagged, canonical_envelope, spliced
-from beliefd.kernel.claims.bundle import written
-from beliefd.kernel.claims.events import BundleGated
+from beliefd.kernel.canonical_structs import Untagged, canonical_envelope
 from beliefd.kernel.commands import Command, verb_of
 from beliefd.kernel.events import Event
 from beliefd.kernel.facts import Facts
@@ -76,10 +74,7 @@ def seal(
         envelope["notes"] = facts.notes
     if state_hash_due(after, seq):
         envelope["state_hash"] = state_hash(after)
-    known = {}
-    if isinstance(event, BundleGated) and (claims := written(event.gated.bundle.claims)) is not None:
-        known["delta"] = spliced(event, ("gated", "bundle", "claims"), claims)
-    record = canonical_envelope(envelope, foreign, known)
+    record = canonical_envelope(envelope, foreign)
     return Sealed(seq, facts.event_id, record, hashlib.sha256(record).hexdigest())
 
 

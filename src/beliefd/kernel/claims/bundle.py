@@ -1,13 +1,12 @@
 """The ClaimBundle contract: types, bounds and orders (claim-bundle, structure and tables)."""
 
 from enum import IntEnum
-from hashlib import sha256
 from operator import attrgetter
 from typing import Annotated, Any, Final, Literal
 
 import msgspec
 
-from beliefd.kernel.canonical_structs import canonical_of
+from beliefd.kernel.canonical_structs import digest_of
 from beliefd.kernel.claims.about import About
 from beliefd.kernel.claims.endings import Corrects
 from beliefd.kernel.values import (
@@ -241,38 +240,20 @@ def edited_bundle(bundle: ClaimBundle, claims: tuple[Claim, ...]) -> ClaimBundle
     return ClaimBundle(origin_agent=bundle.origin_agent, claims=claims, corrects=bundle.corrects)
 
 
-class _Said(msgspec.Struct, frozen=True):
+class Content(msgspec.Struct, frozen=True):
     """What an approval binds: who says what, under which id; not what the server added."""
 
     claims: tuple[Claim, ...]
-
-
-class _SaidBy(msgspec.Struct, frozen=True):
-    """The rest of that. All of its names come after `claims`."""
-
     id: str | None
     origin_agent: str
     timestamp: str | None
     corrects: Corrects | msgspec.UnsetType = msgspec.UNSET
 
 
-_BEFORE: Final = len(b'{"claims":')
-_last_written: tuple[tuple[Claim, ...], bytes] = ((), b"[]")
-"""Claims are hashed when they are judged, and recorded right after that. They never change."""
-
-
 def content_hash(bundle: ClaimBundle) -> str:
-    global _last_written  # noqa: PLW0603 - one reference, set at once: whoever reads it compares the claims
-    said = canonical_of(_Said(bundle.claims))
-    _last_written = bundle.claims, said[_BEFORE:-1]
-    said_by = canonical_of(_SaidBy(bundle.id, bundle.origin_agent, bundle.timestamp, bundle.corrects))
-    return sha256(b"%b,%b" % (said[:-1], said_by[1:])).hexdigest()
-
-
-def written(claims: tuple[Claim, ...]) -> bytes | None:
-    """The canonical bytes of these very claims, if they were hashed last."""
-    known, as_bytes = _last_written
-    return as_bytes if known is claims else None
+    return digest_of(
+        Content(bundle.claims, bundle.id, bundle.origin_agent, bundle.timestamp, bundle.corrects)
+    )
 
 
 class SpeltTwice(ValueError):

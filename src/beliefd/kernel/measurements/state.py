@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from beliefd.kernel.canonical import digest, digest_of_texts
 from beliefd.kernel.labels import SERVER
 from beliefd.kernel.parts import EMPTY, Growing, Part
-from beliefd.kernel.scan.whole_words import ascii_words, whole_words
+from beliefd.kernel.scan.whole_words import ascii_words_as_json, whole_words
 from beliefd.kernel.values import Method, Value
 
 CLOSING: Final = " ."
@@ -68,10 +68,11 @@ def gist_digest(statement: str) -> str:
 
     Looser than `words_digest` on purpose: it decides what speaks against a claim, never what speaks for it.
     """
-    if statement.isascii() and (words := ascii_words(statement)):
-        # As most are, and then nothing has to be looked at or escaped: this is `digest_of_texts` of them.
-        return sha256(b'["%b"]' % b'","'.join(words)).hexdigest()
-    return digest_of_texts(whole_words(statement)) if statement.strip() else words_digest(statement)
+    if not statement.strip():
+        return words_digest(statement)
+    if statement.isascii():  # as most are, and then nothing has to be looked at or escaped
+        return sha256(ascii_words_as_json(statement)).hexdigest()
+    return digest_of_texts(whole_words(statement))
 
 
 def words_for(one: Measurement) -> str:

@@ -58,7 +58,7 @@ def texts_in(value: Struct) -> list[str] | None:
     found: list[Any] = []
     _gather(node, [value], found)
     # Always in the same order: whoever reads on from one to the next must come to the same result.
-    return list(filter(None, dict.fromkeys(found)))  # what is not there says nothing, like an empty text
+    return [text for text in dict.fromkeys(found) if text is not None and text is not UNSET]
 
 
 def _gather(node: _Node, items: list[Any], found: list[Any]) -> None:
@@ -83,7 +83,7 @@ def _field(name: str, optional: bool, many: bool) -> _Field:
 
 
 def _present(each: Get, items: Iterable[Any]) -> list[Any]:
-    return list(filter(None, each(items)))
+    return [item for item in each(items) if item is not UNSET and item is not None]
 
 
 def _all_of(names: list[str]) -> Get | None:
