@@ -8,7 +8,6 @@ import pytest
 
 from beliefd.kernel.approvals.commands import DecideApproval
 from beliefd.kernel.approvals.findings import AuthorityFindings
-from beliefd.kernel.approvals.state import Approvals, Shaped
 from beliefd.kernel.errors import Code
 from beliefd.kernel.intents.commands import StageIntent
 from beliefd.kernel.intents.events import IntentStaged
@@ -312,10 +311,3 @@ def test_a_grant_does_not_cover_what_its_giver_shaped(first: bool) -> None:
         other = claim("MODIFY", statement="restart the checkout service")
         assert house.agent.submit_claims(session, bundle(other, id="new")).decision == "PUBLISH"
         house.check(session)
-
-
-def test_nobody_is_remembered_twice_and_nobody_at_all_is_not_remembered() -> None:
-    known = Approvals().with_shaped(Shaped(content=("c",), by=("ann", "ann")))
-    assert known.shapers["c"] == ("ann",)
-    assert known.with_shaped(Shaped(content=("c", "d"), by=("bob", "ann"))).shapers["c"] == ("ann", "bob")
-    assert "d" not in known.with_shaped(Shaped(content=("d",), by=())).shapers

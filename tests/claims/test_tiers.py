@@ -13,7 +13,7 @@ from beliefd.conformance.tools import NAMES, registry
 from beliefd.kernel.claims.bundle import ClaimBundle
 from beliefd.kernel.claims.events import BundleGated
 from beliefd.kernel.claims.threat import Threat
-from beliefd.kernel.claims.tiers import effective_tiers, highest_of, riskiest, tiers_of
+from beliefd.kernel.claims.tiers import effective_tiers, riskiest, tiers_of
 from beliefd.kernel.errors import Code
 from beliefd.kernel.policy import Policy
 from beliefd.kernel.scan.whole_words import first_said, phrases, whole_words
@@ -79,7 +79,6 @@ def test_no_tier_is_lower_than_declared_and_none_is_raised_without_a_reason(
             assert raised[one.id].reason
     # What is recorded says all that was worked out.
     assert tiers_of(spoken, found.raised) == found
-    assert highest_of(spoken, found.raised) == found.highest
     assert found.of(riskiest(spoken, found.raised)) == found.highest
 
 

@@ -112,23 +112,21 @@ def _as_json(value: Any) -> Any:
 
 def _is_settled(value: Struct, depth: int) -> bool:
     """Does msgspec write it canonically as it is? Most often, so this goes only where types leave a doubt."""
-    found: list[Any] = []
-    if not _have_plain_keys(_doubts(type(value)), [value], found):
-        return False
-    return _are_plain(found) or all(_settled(one, depth + 1) is one for one in found)
+    return _are_settled(_doubts(type(value)), [value], depth)
 
 
-def _have_plain_keys(doubts: Doubts, items: list[Any], found: list[Any]) -> bool:
-    """Are all keys plain? Adds what else leaves a doubt to what was `found`: it is looked at all at once."""
+def _are_settled(doubts: Doubts, items: list[Any], depth: int) -> bool:
     alone = items[0] if len(items) == 1 else None
     for doubt in doubts:
         if alone is not None and not (held := doubt.get(alone)) and type(held) is not float:
             continue  # most fields that may be missing are, and most maps are empty
         if doubt.has_keys and not "".join(chain.from_iterable(doubt.each(items))).isascii():
             return False
+        found = list(doubt.within(items))
         if doubt.doubts is None:
-            found += doubt.within(items)
-        elif (within := list(doubt.within(items))) and not _have_plain_keys(doubt.doubts, within, found):
+            if not _are_plain(found) and any(_settled(one, depth + 1) is not one for one in found):
+                return False
+        elif found and not _are_settled(doubt.doubts, found, depth + 2):
             return False
     return True
 

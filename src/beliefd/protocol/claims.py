@@ -27,7 +27,7 @@ from beliefd.kernel.claims.events import Gated
 from beliefd.kernel.claims.gates.result import GateResult
 from beliefd.kernel.claims.standing import Standings
 from beliefd.kernel.claims.state import Claims
-from beliefd.kernel.claims.tiers import NAMES, RaisedTier, highest_of
+from beliefd.kernel.claims.tiers import RaisedTier, tiers_of
 from beliefd.kernel.errors import Code
 from beliefd.kernel.values import ClaimType, Id, Method, Note, Text, TierName, Timestamp, Unit, Value
 from beliefd.protocol.afterwards import (
@@ -199,15 +199,15 @@ class RetractedClaims(Answer, frozen=True):
 def judged(gated: Gated, event_id: str | None, proposer: str, claims: Claims | None = None) -> JudgedBundle:
     """`claims` are those of the session, as far as there is one: they say what became of the bundle since."""
     bundle, claims = gated.bundle, claims or Claims()
-    raised = gated.raised or ()
+    tiers = tiers_of(bundle, gated.raised)
     waits = gated.approval is not None and gated.approval.status == "pending"
     return JudgedBundle(
         id=bundle.id or "",
         timestamp=bundle.timestamp or "",
         origin_agent=bundle.origin_agent,
         proposer=proposer,
-        tier=NAMES[highest_of(bundle, raised)],
-        raised=list(raised),
+        tier=tiers.highest.name,  # type: ignore[arg-type]
+        raised=list(tiers.raised),
         claims=list(bundle.claims),
         decision=bundle.decision,
         reason=bundle.reason,

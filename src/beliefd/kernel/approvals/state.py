@@ -227,12 +227,11 @@ class Approvals(Part, frozen=True):
         """INVARIANT: who shaped something is never forgotten, whatever supersedes it."""
         if shaped is UNSET:
             return self
-        known, by = self.shapers, tuple(dict.fromkeys(shaped.by))
+        known, by = self.shapers, shaped.by
         changed: dict[str, tuple[str, ...]] = {}
         for content in shaped.content:
             before = known.get(content) or ()
-            people = tuple(dict.fromkeys((*before, *by))) if before else by
-            if people != before:
+            if (people := tuple(dict.fromkeys((*before, *by)))) != before:
                 changed[content] = people
         return replace(self, shapers=known.update(changed)) if changed else self
 

@@ -83,12 +83,8 @@ def effective_tiers(bundle: ClaimBundle, proposer: str, policy: Policy, tools: T
 def highest_tier(bundle: ClaimBundle, proposer: str, policy: Policy, tools: ToolTiers) -> Tier:
     """The highest of `effective_tiers`, where nobody asks whose it is."""
     if _only_declared(bundle, policy):
-        return _highest_declared(bundle)
+        return max([BY_NAME[name] for name in {claim.risk_tier for claim in bundle.claims}])
     return effective_tiers(bundle, proposer, policy, tools).highest
-
-
-def _highest_declared(bundle: ClaimBundle) -> Tier:
-    return max([BY_NAME[name] for name in {claim.risk_tier for claim in bundle.claims}])
 
 
 def _only_declared(bundle: ClaimBundle, policy: Policy) -> bool:
@@ -108,11 +104,6 @@ def tiers_of(bundle: ClaimBundle, raised: Raised) -> ClaimTiers:
     """The tiers of a bundle that was judged, as they were recorded with it."""
     known = () if raised is UNSET else raised
     return ClaimTiers({**_declared(bundle), **{one.claim_id: Tier[one.tier] for one in known}}, known)
-
-
-def highest_of(bundle: ClaimBundle, raised: Raised) -> Tier:
-    """The highest of those."""
-    return tiers_of(bundle, raised).highest if raised else _highest_declared(bundle)
 
 
 def riskiest(bundle: ClaimBundle, raised: Raised) -> Claim:
