@@ -3,6 +3,8 @@
 import asyncio
 import logging
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, Final
 
 import anyio
@@ -59,7 +61,10 @@ class Conversation:
         self.judge = shared.judge
         self.reports = Reports(shared.judge)
         self.front: ServerSession | None = None
+        self.begun = False
+        """Has a client of an older revision said that its session has begun?"""
         self.busy = 0
+        self._calls: dict[types.RequestId, tuple[anyio.CancelScope, asyncio.Future[None]]] = {}
         self.used_at = time.monotonic()
         self._upstreams: dict[str, Session] = {}
         self._started: dict[str, float] = {}
@@ -92,6 +97,25 @@ class Conversation:
         self._upstreams[name] = session = Session(name, self.config, Listeners(self._heard, sampling))
         self._table = None
         return session
+
+    @contextmanager
+    def running(self, key: types.RequestId) -> Iterator[None]:
+        """While a call runs that is answered beside the SDK. One that its client ends, ends here silently."""
+        with anyio.CancelScope() as scope:
+            entry = self._calls[key] = (scope, asyncio.get_running_loop().create_future())
+            try:
+                yield
+            finally:
+                if self._calls.get(key) is entry:
+                    del self._calls[key]
+                entry[1].set_result(None)
+
+    def cancel(self, key: types.RequestId) -> bool:
+        """End a call, if there is one that runs beside the SDK."""
+        found = self._calls.get(key)
+        if found is not None:
+            found[0].cancel()
+        return found is not None
 
     @property
     def tells_of_resources(self) -> bool:
@@ -192,5 +216,10 @@ class Conversation:
         if self._looking is not None:
             self._looking.cancel()
         with anyio.CancelScope(shield=True):
+            ended = [over for _, over in self._calls.values()]
+            for key in self._calls:
+                self.cancel(key)
+            if ended:
+                await asyncio.wait(ended)
             await asyncio.gather(*(session.close() for session in self._upstreams.values()))
             await self.reports.close()

@@ -14,7 +14,7 @@ from mcp.shared.exceptions import MCPError
 
 from beliefd import __version__
 from beliefd.mcp import passing
-from beliefd.mcp.calls import call_tool
+from beliefd.mcp.calls import Caller, call_tool
 from beliefd.mcp.config import GatewayConfig
 from beliefd.mcp.conversation import Conversation, Shared
 from beliefd.mcp.judging import Judge
@@ -63,9 +63,15 @@ class Gateway:
         talk = self._talks.get(key)
         if talk is None:
             talk = self._talks[key] = self._new(key, numbered)
-        talk.front = ctx.session
+        if not talk.begun:
+            talk.front = ctx.session
         talk.used_at = time.monotonic()
         return talk
+
+    def known(self, key: str = "") -> Conversation | None:
+        """The client session that a session of this name is, if it has asked for anything; over standard
+        streams, the only one."""
+        return self._talks.get(key)
 
     def _new(self, key: str, numbered: bool) -> Conversation:
         """INVARIANT: a key has the run of the gateway in it: ids of an earlier run mean other requests."""
@@ -117,7 +123,12 @@ def _server(gateway: Gateway) -> _Server:
         return types.ListToolsResult(tools=await passing.guarded(gateway.talk(ctx).tools()))
 
     async def call(ctx: Context, params: types.CallToolRequestParams) -> types.CallToolResult:
-        return await call_tool(gateway.talk(ctx), ctx, params)
+        caller = Caller(ctx.request_id, ctx.meta, ctx.session, ctx.session.report_progress)
+        result = await call_tool(gateway.talk(ctx), caller, params.name, params.arguments or {})
+        return types.CallToolResult.model_validate(result, by_name=False)
+
+    async def begun(ctx: Context, _: types.NotificationParams) -> None:
+        gateway.talk(ctx).begun = True
 
     passes_on = ListenHandler(gateway._shared.bus)
 
@@ -135,6 +146,7 @@ def _server(gateway: Gateway) -> _Server:
         on_call_tool=call,
         on_subscriptions_listen=listening,
     )
+    server.add_notification_handler("notifications/initialized", types.NotificationParams, begun)
     if config.resources:
         _open_resources(server, gateway)
     if config.prompts:

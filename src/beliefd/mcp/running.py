@@ -9,7 +9,9 @@ from typing import Any
 from mcp.server.lowlevel import Server
 from msgspec import Struct
 
+from beliefd.mcp.direct import Streamed
 from beliefd.mcp.gateway import Gateway
+from beliefd.mcp.streams import Takes
 from beliefd.mcp.transports import Ended, ends_on_signal, log_to_stderr, over_http, over_streams
 
 
@@ -28,9 +30,11 @@ async def run_server(server: Server[Any], listening: Listening | None) -> None:
         await _serve(server, listening, _nobody)
 
 
-async def _serve(server: Server[Any], listening: Listening | None, ended: Ended) -> None:
+async def _serve(
+    server: Server[Any], listening: Listening | None, ended: Ended, takes: Takes | None = None
+) -> None:
     if listening is None:
-        await over_streams(server)
+        await over_streams(server, takes)
     else:
         await over_http(server, listening.listener, listening.token, listening.started, ended)
 
@@ -46,7 +50,9 @@ async def run_gateway(gateway: Gateway, listening: Listening | None) -> None:
     async with ends_on_signal():
         try:
             await gateway.begin()
-            await _serve(gateway.server, listening, gateway.forget)
+            await _serve(
+                gateway.server, listening, gateway.forget, Streamed(gateway.server, gateway.known).takes
+            )
         finally:
             idle.cancel()
             await whatever_comes(gateway.close())

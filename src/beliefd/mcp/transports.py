@@ -14,16 +14,16 @@ from typing import Any, Final
 from mcp.server.lowlevel import Server
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from beliefd.mcp.streams import standard_streams
+from beliefd.mcp.streams import Takes, standard_streams
 
 log = logging.getLogger("beliefd.mcp")
 PATH: Final = "/mcp"
 Ended = Callable[[str], Awaitable[None]]
 
 
-async def over_streams(server: Server[Any]) -> None:
+async def over_streams(server: Server[Any], takes: Takes | None = None) -> None:
     """Serve one client until it closes our input, or until we are told to stop."""
-    async with standard_streams() as (read, write):
+    async with standard_streams(*([] if takes is None else [takes])) as (read, write):
         await server.run(read, write, server.create_initialization_options())
 
 
