@@ -50,7 +50,7 @@ NOT_KNOWN: Final = frozenset(
 
 
 class Caller(Struct, frozen=True):
-    """Who makes a call, and under which id; `progress` is how it hears how far the call is, if it wants to."""
+    """Who makes a call, under which id, and how it hears how far the call is, if it wants to."""
 
     request_id: types.RequestId | None
     meta: Mapping[str, Any] | None

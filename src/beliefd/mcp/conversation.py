@@ -32,6 +32,8 @@ from beliefd.protocol.conversations import conversation_key
 log = logging.getLogger("beliefd.mcp")
 RESTART_SECONDS: Final = 1.0
 """An upstream that has ended is started again when it is needed, but not more often than this."""
+HEARD_SECONDS: Final = 10 * 60
+"""So often at least, a call goes to the SDK while a session is in use."""
 SETTLE_SECONDS: Final = 0.2
 """Changes of a list that come within this time are looked at once."""
 LIST_CHANGED: Final[dict[type, ServerEvent]] = {
@@ -63,7 +65,10 @@ class Conversation:
         self.front: ServerSession | None = None
         self.begun = False
         """Has a client of an older revision said that its session has begun?"""
+        self.session_name = ""
+        """What an older revision calls it over HTTP."""
         self.busy = 0
+        self._heard_at = time.monotonic()
         self._calls: dict[types.RequestId, tuple[anyio.CancelScope, asyncio.Future[None]]] = {}
         self.used_at = time.monotonic()
         self._upstreams: dict[str, Session] = {}
@@ -116,6 +121,22 @@ class Conversation:
         if found is not None:
             found[0].cancel()
         return found is not None
+
+    def points_at_inbox(self) -> bool:
+        """Is its client shown where a person decides, while a call waits?"""
+        told = None if self.front is None else self.front.client_capabilities
+        asks = told.elicitation if told is not None else None
+        return bool(self.config.point_at_inbox and self.config.hold_seconds and asks and asks.url)
+
+    def heard(self) -> None:
+        """The SDK is asked something in this session."""
+        self._heard_at = time.monotonic()
+
+    def must_be_heard(self) -> bool:
+        """Must the next call go to the SDK? After a time in which it hears nothing, it ends a session."""
+        if self.points_at_inbox():
+            return True  # the question goes with the answer of the call
+        return time.monotonic() - self._heard_at > HEARD_SECONDS
 
     @property
     def tells_of_resources(self) -> bool:

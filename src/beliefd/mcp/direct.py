@@ -1,95 +1,34 @@
-"""Calls of tools that are answered beside the SDK, whose server takes several tasks and validations for each.
-
-INVARIANT: only what is a well made call of a client session that has begun is answered here, and what ends
-such a call. All else goes to the SDK, which knows how it is refused.
-"""
+"""Which messages of clients are answered beside the SDK: calls of tools, and what ends them."""
 
 import asyncio
-import logging
-from collections.abc import Callable
 from contextlib import suppress
-from typing import Any
 
-import mcp_types as types
-from mcp.server.lowlevel import Server
-from mcp.shared.dispatcher import ProgressFnT
-from mcp.shared.exceptions import MCPError
-from mcp.shared.inbound import InboundModernRoute, classify_inbound_request
-from mcp_types import PROTOCOL_VERSION_META_KEY, SERVER_INFO_META_KEY, methods
-from mcp_types.version import MODERN_PROTOCOL_VERSIONS
-from pydantic import ValidationError
+from starlette.types import ASGIApp
 
-from beliefd.mcp.calls import Caller, Result, call_tool
-from beliefd.mcp.conversation import Conversation
-from beliefd.mcp.frames import (
-    CALL,
-    Called,
-    Frame,
-    called_in,
-    cancelled_in,
-    frame_in,
-    key_of,
-    progress_written,
-    write_line,
-    written,
-)
-
-log = logging.getLogger("beliefd.mcp")
+from beliefd.mcp.answering import answered, call_of
+from beliefd.mcp.conversation import HEARD_SECONDS, Conversation
+from beliefd.mcp.frames import Called, Frame, cancelled_in, frame_in, write_line
+from beliefd.mcp.gateway import IDLE_SECONDS, Gateway
+from beliefd.mcp.posts import Posts
 
 
-def call_of(talk: Conversation | None, frame: Frame) -> Called | None:
-    """The call that a message is, if it is one that can be answered here."""
-    if talk is None or talk.front is None or (called := called_in(frame)) is None:
-        return None
-    if talk.front.protocol_version not in MODERN_PROTOCOL_VERSIONS:
-        return called if talk.begun and PROTOCOL_VERSION_META_KEY not in called.meta else None
-    route = classify_inbound_request({"method": CALL, "params": {"name": called.name, "_meta": called.meta}})
-    return called if isinstance(route, InboundModernRoute) else None
+class Direct:
+    """Takes the calls of the client sessions that have begun out of what goes to the SDK."""
 
-
-async def answered(
-    talk: Conversation, server: Server[Any], frame: Frame, called: Called, progress: ProgressFnT | None
-) -> bytes | None:
-    """The answer as it is sent; None if the client has ended the call."""
-    assert frame.id is not None  # noqa: S101 - it is a request
-    assert talk.front is not None  # noqa: S101 - its session has begun
-    caller = Caller(frame.id, called.meta, talk.front, progress)
-    with talk.running(key_of(frame.id)):
-        try:
-            result = await call_tool(talk, caller, called.name, called.arguments or {})
-            return written(id=frame.id, result=shaped(server, talk.front.protocol_version, result))
-        except MCPError as error:
-            return failed(frame.id, error.error)
-        except (ValidationError, UnicodeEncodeError) as error:
-            log.error("the result of a call cannot be passed on: %s", type(error).__name__)
-            return failed(frame.id, types.ErrorData(code=types.INTERNAL_ERROR, message="it is no result"))
-    return None
-
-
-def failed(request_id: types.RequestId, error: types.ErrorData) -> bytes:
-    return written(id=request_id, error=error.model_dump(exclude_none=True))
-
-
-def shaped(server: Server[Any], version: str, result: Result) -> Result:
-    """A result with the fields that it has in this revision, and no others."""
-    if version not in MODERN_PROTOCOL_VERSIONS:
-        return methods.serialize_server_result(CALL, version, result)
-    told = methods.serialize_server_result(CALL, version, {"resultType": "complete", **result})
-    told["_meta"] = {SERVER_INFO_META_KEY: server.server_info_stamp, **(told.get("_meta") or {})}
-    return told
-
-
-class Streamed:
-    """Calls of the one client on standard streams."""
-
-    def __init__(self, server: Server[Any], talk: Callable[[], Conversation | None]) -> None:
-        self._server = server
-        self._talk = talk
+    def __init__(self, gateway: Gateway) -> None:
+        self._gateway = gateway
         self._tasks: set[asyncio.Task[None]] = set()
+        self.idle_seconds = IDLE_SECONDS + HEARD_SECONDS + gateway.config.limits.call_seconds
+
+    def before(self, app: ASGIApp) -> ASGIApp:
+        """What clients over HTTP come to first."""
+        posts = Posts(app, self._gateway)
+        self._gateway.end_session = posts.end_session
+        return posts
 
     def takes(self, line: bytes, pipe: asyncio.StreamWriter) -> bool:
-        """Is this message answered here?"""
-        talk, frame = self._talk(), frame_in(line)
+        """Is this message of the client on standard streams answered here?"""
+        talk, frame = self._gateway.known(), frame_in(line)
         if talk is None or frame is None:
             return False
         if (ended := cancelled_in(frame)) is not None:
@@ -105,18 +44,11 @@ class Streamed:
     async def _answer(
         self, talk: Conversation, frame: Frame, called: Called, pipe: asyncio.StreamWriter
     ) -> None:
-        token = called.token
-
         async def send(message: bytes) -> None:
             write_line(pipe, message)
             await pipe.drain()
 
-        async def progress(done: float, total: float | None, message: str | None) -> None:
-            if token is not None:
-                await send(progress_written(token, done, total, message))
-
-        passes_on = None if token is None else progress
-        answer = await answered(talk, self._server, frame, called, passes_on)
-        if answer is not None:
-            with suppress(OSError):  # the client has gone
+        with suppress(OSError):  # the client has gone
+            answer = await answered(talk, self._gateway.server, frame, called, send)
+            if answer is not None:
                 await send(answer)

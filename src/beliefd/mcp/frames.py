@@ -1,4 +1,4 @@
-"""Messages of the protocol as far as we read them ourselves: calls of tools, their answers and what ends them."""
+"""Messages of the protocol as far as we read them ourselves: calls of tools, their answers, their end."""
 
 import asyncio
 from typing import Any, Final

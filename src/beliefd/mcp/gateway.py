@@ -3,6 +3,7 @@
 import asyncio
 import time
 import uuid
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from typing import Any, Final
 
@@ -39,6 +40,8 @@ class Gateway:
         self._run = uuid.uuid4().hex
         self._talks: dict[str, Conversation] = {}
         self._spare: Conversation | None = None
+        self.end_session: Callable[[str], Awaitable[None]] | None = None
+        """How the SDK is told that a client session over HTTP is over."""
         self.server = _server(self)
 
     async def begin(self) -> None:
@@ -78,8 +81,10 @@ class Gateway:
         if self._spare is not None:
             talk, self._spare = self._spare, None
             talk.numbered = numbered
-            return talk
-        return Conversation(f"{self._run}-{key}" if key else uuid.uuid4().hex, self._shared, numbered)
+        else:
+            talk = Conversation(f"{self._run}-{key}" if key else uuid.uuid4().hex, self._shared, numbered)
+        talk.session_name = key if numbered else ""
+        return talk
 
     async def forget(self, key: str) -> None:
         """A client has ended its session."""
@@ -94,6 +99,8 @@ class Gateway:
             now = time.monotonic()
             for key, talk in list(self._talks.items()):
                 if not talk.busy and now - talk.used_at > IDLE_SECONDS:
+                    if self.end_session is not None and talk.session_name:
+                        await self.end_session(talk.session_name)
                     await self.forget(key)
 
     async def close(self) -> None:

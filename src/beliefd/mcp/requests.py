@@ -21,7 +21,7 @@ from beliefd.mcp.frames import CALL, CANCELLED, PROGRESS, UNREADABLE, Frame, Tol
 log = logging.getLogger("beliefd.mcp")
 FIRST: Final = 1_000_000_000
 """Our ids begin here: the SDK counts its own from one."""
-TOKEN: Final = "progressToken"
+UNDER: Final = "progressToken"
 
 
 class _Error(Struct, frozen=True):
@@ -61,7 +61,7 @@ class Requests:
         """What the SDK says of us with every request: the newer revisions want it with each."""
         if isinstance(message, JSONRPCRequest) and message.params is not None:
             told = message.params.get("_meta") or {}
-            self._envelope = {name: one for name, one in told.items() if name not in (TOKEN, *tracing.NAMES)}
+            self._envelope = {name: one for name, one in told.items() if name not in (UNDER, *tracing.NAMES)}
 
     async def call(
         self, name: str, arguments: dict[str, Any], seconds: float, progress: ProgressFnT | None
@@ -70,7 +70,11 @@ class Requests:
         if self._pipe is None:
             raise _closed()
         number = next(self._numbers)
-        meta = {**self._envelope, **tracing.outgoing(), **({} if progress is None else {TOKEN: number})}
+        meta = {
+            **self._envelope,
+            **tracing.outgoing(),
+            **({} if progress is None else {UNDER: number}),
+        }
         params = {"name": name, "arguments": arguments, **({"_meta": meta} if meta else {})}
         asked = self._asked[number] = _Asked(asyncio.get_running_loop().create_future(), progress)
         try:

@@ -32,12 +32,8 @@ Takes = Callable[[bytes, asyncio.StreamWriter], bool]
 """Says whether it answers a message itself, and where to."""
 
 
-def _nothing(_: bytes, __: asyncio.StreamWriter) -> bool:
-    return False
-
-
 @asynccontextmanager
-async def standard_streams(takes: Takes = _nothing) -> AsyncGenerator[Any, None]:
+async def standard_streams(takes: Takes | None = None) -> AsyncGenerator[Any, None]:
     """The streams of messages. Where they are no pipes (a file, a terminal), the SDK reads them."""
     if not (_is_pipe(0) and _is_pipe(1)):
         async with stdio_server() as streams:
@@ -47,7 +43,7 @@ async def standard_streams(takes: Takes = _nothing) -> AsyncGenerator[Any, None]
     incoming, read = anyio.create_memory_object_stream[SessionMessage | Exception](0)
     write, outgoing = anyio.create_memory_object_stream[SessionMessage](0)
     tasks = [
-        asyncio.create_task(_read(reader, incoming, lambda line: takes(line, writer))),
+        asyncio.create_task(_read(reader, incoming, lambda line: takes is not None and takes(line, writer))),
         asyncio.create_task(_write(writer, outgoing)),
     ]
     try:
