@@ -13,9 +13,8 @@ from mcp.server.lowlevel import Server
 from mcp.shared.dispatcher import ProgressFnT
 from mcp.shared.exceptions import MCPError
 from mcp.shared.inbound import InboundModernRoute, classify_inbound_request
-from mcp_types import PROTOCOL_VERSION_META_KEY, SERVER_INFO_META_KEY, methods
+from mcp_types import PROTOCOL_VERSION_META_KEY, SERVER_INFO_META_KEY
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
-from pydantic import ValidationError
 
 from beliefd.mcp.calls import Caller, Result, call_tool
 from beliefd.mcp.conversation import Conversation
@@ -59,9 +58,9 @@ async def answered(
             return written(id=frame.id, result=shaped(server, talk.front.protocol_version, result))
         except MCPError as error:
             return failed(frame.id, error.error)
-        except (ValidationError, UnicodeEncodeError) as error:
-            log.error("the result of a call cannot be passed on: %s", type(error).__name__)
-            return failed(frame.id, types.ErrorData(code=types.INTERNAL_ERROR, message="it is no result"))
+        except Exception:  # a defect must not leave the client waiting for ever
+            log.exception("a call was not answered")
+            return failed(frame.id, types.ErrorData(code=types.INTERNAL_ERROR, message="internal error"))
     return None
 
 
@@ -81,9 +80,8 @@ def failed(request_id: types.RequestId, error: types.ErrorData) -> bytes:
 
 
 def shaped(server: Server[Any], version: str, result: Result) -> Result:
-    """A result with the fields that it has in this revision, and no others."""
+    """A result with what the newer revisions want said in each."""
     if version not in MODERN_PROTOCOL_VERSIONS:
-        return methods.serialize_server_result(CALL, version, result)
-    told = methods.serialize_server_result(CALL, version, {"resultType": "complete", **result})
-    told["_meta"] = {SERVER_INFO_META_KEY: server.server_info_stamp, **(told.get("_meta") or {})}
-    return told
+        return result
+    meta = {SERVER_INFO_META_KEY: server.server_info_stamp, **(result.get("_meta") or {})}
+    return {"resultType": "complete", **result, "_meta": meta}

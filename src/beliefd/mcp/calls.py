@@ -186,7 +186,9 @@ async def _run(
     seconds = min((judgement.seconds or 0) * IN_TIME, talk.config.limits.call_seconds)
     try:
         session = talk.upstream(proposed.upstream)
-        result = await session.call(proposed.tool, proposed.arguments, seconds, caller.progress)
+        result = await session.call(
+            proposed.tool, proposed.arguments, seconds, caller.progress, caller.session.protocol_version
+        )
     except asyncio.CancelledError:
         await talk.reports.note(judgement, "unknown", "cancelled by the client while it ran")
         raise

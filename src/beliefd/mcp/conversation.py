@@ -160,6 +160,11 @@ class Conversation:
             await self._look()
         return [as_shown(route) for route in self._routes.values()]
 
+    def schema_of(self, name: str) -> dict[str, Any] | None:
+        """The schema of the arguments of a tool, if it is known."""
+        route = self._routes.get(name)
+        return None if route is None else route.tool.input_schema
+
     async def _look(self) -> None:
         """INVARIANT: no definition gets into the table that has not been handed in and pinned."""
         listed = await self.listed()

@@ -22,6 +22,7 @@ from beliefd.mcp.judging import Judge
 
 Context = ServerRequestContext[Any, Any]
 SESSION_HEADER: Final = "mcp-session-id"
+SHARED: Final = "shared"
 IDLE_SECONDS: Final = 30 * 60
 """A client session over HTTP that has been silent for so long is over, and its upstreams end with it."""
 INSTRUCTIONS: Final = (
@@ -62,7 +63,7 @@ class Gateway:
         """
         session = None if ctx.request is None else ctx.request.headers.get(SESSION_HEADER)
         numbered = ctx.request is None or session is not None
-        key = session or ("" if ctx.request is None else "shared")
+        key = session or ("" if ctx.request is None else SHARED)
         talk = self._talks.get(key)
         if talk is None:
             talk = self._talks[key] = self._new(key, numbered)
@@ -75,6 +76,11 @@ class Gateway:
         """The client session that a session of this name is, if it has asked for anything; over standard
         streams, the only one."""
         return self._talks.get(key)
+
+    def schema_of(self, tool: str) -> dict[str, Any] | None:
+        """What the SDK compares headers of the newest revision with. Else it has all tools listed per call."""
+        talk = self._talks.get(SHARED)
+        return None if talk is None else talk.schema_of(tool)
 
     def _new(self, key: str, numbered: bool) -> Conversation:
         """INVARIANT: a key has the run of the gateway in it: ids of an earlier run mean other requests."""
@@ -151,6 +157,7 @@ def _server(gateway: Gateway) -> _Server:
         instructions=INSTRUCTIONS,
         on_list_tools=list_tools,
         on_call_tool=call,
+        get_tool_input_schema=gateway.schema_of,
         on_subscriptions_listen=listening,
     )
     server.add_notification_handler("notifications/initialized", types.NotificationParams, begun)

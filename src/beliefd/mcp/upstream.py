@@ -189,10 +189,17 @@ class Session:
         return await self._listeners.sampling(params)
 
     async def call(
-        self, tool: str, arguments: dict[str, Any], seconds: float, progress: ProgressFnT | None
+        self,
+        tool: str,
+        arguments: dict[str, Any],
+        seconds: float,
+        progress: ProgressFnT | None,
+        revision: str,
     ) -> Result:
-        """The result as its revision has it. INVARIANT: one message goes out. Nothing here sends it again,
-        whatever comes back."""
+        """The result, with what its revision says that it has and nothing else, in the form of `revision`.
+
+        INVARIANT: one message goes out. Nothing here sends it again, whatever comes back.
+        """
         client = await self.client()
         if self._upstream.command:
             result = await self._requests.call(tool, arguments, seconds, progress)
@@ -204,7 +211,11 @@ class Session:
                 request_read_timeout_seconds=seconds,
                 progress_callback=progress,
             )
-        return methods.serialize_server_result(CALL, client.protocol_version, result)
+        spoken = client.protocol_version
+        result = methods.serialize_server_result(CALL, spoken, result)
+        if methods.is_input_required(result) or _form_of(spoken) is _form_of(revision):
+            return result
+        return methods.serialize_server_result(CALL, revision, {"resultType": "complete", **result})
 
     async def tools(self) -> list[types.Tool]:
         """All its tools as they are now, page by page."""
@@ -221,6 +232,10 @@ class Session:
                 return found
             params = types.PaginatedRequestParams(cursor=page.next_cursor)
         raise invalid(f"the list of tools of upstream `{self.name}` has no end")
+
+
+def _form_of(revision: str) -> Any:
+    return methods.SERVER_RESULTS[CALL, revision]
 
 
 async def _listen(client: Client, **wanted: Any) -> None:

@@ -62,7 +62,7 @@ class SqliteStore(SqliteProjections, Archives, Ledgers, Graph, Inbox, Content, S
         self._bell = threading.Event()
         self._committing = threading.Lock()
         """INVARIANT: whoever holds it takes all that waits, and commits it: appends keep their order."""
-        self._here = Here(path, only)
+        self._here = Here(path)
         self._listeners = Listeners()
         self._writer = threading.Thread(target=self._write_loop, name="beliefd-writer", daemon=True)
         self._poller: asyncio.Task[None] | None = None
@@ -73,7 +73,11 @@ class SqliteStore(SqliteProjections, Archives, Ledgers, Graph, Inbox, Content, S
     async def open(cls, path: str | os.PathLike[str]) -> "SqliteStore":
         try:
             store = cls(prepare(Path(path)))
-            (migrate if read_only(Path(path)) is None else refuse_earlier)(store._writer_connection)
+            if read_only(Path(path)) is None:
+                migrate(store._writer_connection)
+                store._here.open()
+            else:
+                refuse_earlier(store._writer_connection)
         except sqlite3.Error as error:
             hint = "" if read_only(Path(path)) is None else COPY_IT
             raise StorageUnavailable(f"cannot open `{path}`: {error}{hint}") from None
