@@ -78,7 +78,7 @@ class Gateway:
         return self._talks.get(key)
 
     def schema_of(self, tool: str) -> dict[str, Any] | None:
-        """What the SDK compares headers of the newest revision with. Else it has all tools listed per call."""
+        """What the SDK compares headers of the newest revision with; else it lists all tools per call."""
         talk = self._talks.get(SHARED)
         return None if talk is None else talk.schema_of(tool)
 

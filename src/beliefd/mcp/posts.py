@@ -105,6 +105,7 @@ class _Answer:
         self._send = send
         self._session = session.encode("latin-1")
         self._is_stream = False
+        self._has_ended = False
         self._turn = asyncio.Lock()
         self._timer: asyncio.TimerHandle | None = None
         self._ping: asyncio.Task[None] | None = None
@@ -128,6 +129,8 @@ class _Answer:
 
     async def _tell(self, piece: bytes) -> None:
         async with self._turn:
+            if self._has_ended:
+                return  # what was said last came too late
             if not self._is_stream:
                 await self.begin(200, EVENTS)
                 self._is_stream = True
@@ -135,6 +138,7 @@ class _Answer:
 
     async def end(self, message: bytes) -> None:
         async with self._turn:
+            self._has_ended = True
             if self._is_stream:
                 await self.body(_event(message))
             else:

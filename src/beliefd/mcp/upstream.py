@@ -196,7 +196,7 @@ class Session:
         progress: ProgressFnT | None,
         revision: str,
     ) -> Result:
-        """The result, with what its revision says that it has and nothing else, in the form of `revision`.
+        """The result as the upstream's revision has it, with nothing else, in the form of `revision`.
 
         INVARIANT: one message goes out. Nothing here sends it again, whatever comes back.
         """
