@@ -1,11 +1,11 @@
-"""`python -m benchmarks.gateways OTHER [WAY ...]`: what a call costs two versions of the gateway, by turns.
+"""`python -m benchmarks.gateways OTHER [WAY ...]`: what a call costs two versions of the gateway.
 
-OTHER is a folder with another version, as for `benchmarks.turns`. Beside both runs a gateway that asks nobody.
-Before each call there is a pause, as in the benchmark `gateway`, so that nothing is warm. The clients here are
-a few lines each, so that what they take themselves does not hide what is measured. Linux only.
+OTHER is a folder with another version, as for `benchmarks.turns`. A gateway that asks nobody runs beside them,
+and all are asked in turns. Before each call there is a pause, as in the benchmark `gateway`, so that nothing
+is warm. The clients are a few lines each, so that what they take does not hide what is measured. Linux only.
 
 Of each gateway: the time that it adds to the direct call (medians), and the processor time of all its threads
-until its client has the answer, and with what it does after that.
+until its client has the answer, and with what it does after that. TMPDIR chooses the disk.
 """
 
 import argparse
@@ -41,7 +41,7 @@ WAYS: Final = ("stdio", "http")
 
 
 class Spent(NamedTuple):
-    """Milliseconds of one call: on the clock, of the processors until the answer, and of them with the rest."""
+    """Milliseconds of one call: on the clock, of processors until the answer, and of those with the rest."""
 
     wall: float
     until_answer: float

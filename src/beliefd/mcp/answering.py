@@ -16,7 +16,8 @@ from mcp.shared.inbound import InboundModernRoute, classify_inbound_request
 from mcp_types import PROTOCOL_VERSION_META_KEY, SERVER_INFO_META_KEY
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
-from beliefd.mcp.calls import Caller, Result, call_tool
+from beliefd.mcp.answers import Result
+from beliefd.mcp.calls import Caller, call_tool
 from beliefd.mcp.conversation import Conversation
 from beliefd.mcp.frames import (
     CALL,
@@ -69,10 +70,10 @@ def _teller(token: types.RequestId | None, tell: Callable[[bytes], Awaitable[Non
     if token is None:
         return None
 
-    async def progress(done: float, total: float | None, message: str | None) -> None:
-        await tell(progress_written(token, done, total, message))
+    async def told(progress: float, total: float | None, message: str | None) -> None:
+        await tell(progress_written(token, progress, total, message))
 
-    return progress
+    return told
 
 
 def failed(request_id: types.RequestId, error: types.ErrorData) -> bytes:
