@@ -1,7 +1,7 @@
 """`python -m benchmarks.gateways OTHER [WAY ...]`: what a call costs two versions of the gateway.
 
-OTHER is a folder with another version, as for `benchmarks.turns`. A gateway that asks nobody runs beside them,
-and all are asked in turns. Before each call there is a pause, as in the benchmark `gateway`, so that nothing
+OTHER is a folder with another version, as for `benchmarks.turns`. A gateway that asks nobody runs beside
+them, and all are asked in turns. Before each call is a pause, as in the benchmark `gateway`, so that nothing
 is warm. The clients are a few lines each, so that what they take does not hide what is measured. Linux only.
 
 Of each gateway: the time that it adds to the direct call (medians), and the processor time of all its threads
