@@ -207,20 +207,21 @@ def test_a_webhook_hears_each_message_once_though_the_processes_are_started_anew
     several = Several(Place(tmp_path / "data", url), *options)
     waiting: set[str] = set()
 
-    def ask() -> None:
+    def asked() -> bool:
         with several.server.client(token) as calls:
             session_id = calls.declare_session(["a", "b"], ONTOLOGY).session_id
             waiting.update(
                 str(calls.submit_claims(session_id, bundle(claim("DELETE"))).approval_id) for _ in range(EACH)
             )
         time.sleep(PAUSE_SECONDS)
+        return True
 
     try:
         before = set(several.children())
-        ask()
+        assert asked()
         os.kill(several.server.pid, signal.SIGHUP)
-        patiently(lambda: ask() or not before & set(several.children()))
-        ask()
+        patiently(lambda: asked() and not before & set(several.children()))
+        assert asked()
         patiently(lambda: several.place.rows("SELECT 1 FROM inbox WHERE status = 'pending'") == [])
         patiently(lambda: several.place.count("inbox_told") == 0)
         heard = receiver.ids()

@@ -44,6 +44,7 @@ class FakeJudge:
 
     async def pin(self, upstream: str, tools: list[dict[str, Any]]) -> Pins:
         self._verdicts()
+        self._log(pinned=upstream)
         pinned, waiting = set(), {}
         for tool in tools:
             held = self.pins.setdefault((upstream, tool["name"]), json.dumps(tool, sort_keys=True))

@@ -121,7 +121,7 @@ def test_what_mcp_carries_is_sent_on(tmp_path: Path, monkeypatch: pytest.MonkeyP
         return None
 
     monkeypatch.setattr("beliefd.mcp.calls._judged", judged)
-    asyncio.run(call_tool(Talk(), Context(), None))  # type: ignore[arg-type]
+    asyncio.run(call_tool(Talk(), Context(), "echo", {}))  # type: ignore[arg-type]
     assert (seen[0]["traceparent"], seen[0]["tracestate"]) == (PARENT, "a=b")
     assert tracing.carried() is None
 

@@ -117,8 +117,9 @@ def listening(port: int | None, token: str | None) -> "Listening | None":
     """INVARIANT: over HTTP, on loopback only and never without a token."""
     if port is None:
         return None
+    from beliefd.mcp.posts import PATH
     from beliefd.mcp.running import Listening
-    from beliefd.mcp.transports import PATH, new_token
+    from beliefd.mcp.transports import new_token
 
     listener = bind(HOST, port)
     chosen = token or new_token()

@@ -2,14 +2,16 @@
 
 from typing import Any, Final
 
-import mcp_types as types
 import msgspec
 
 from beliefd.mcp.judging import Judgement, Outcome, Waiting
 from beliefd.protocol.visible import visible_lines
 
+Result = dict[str, Any]
+"""The result of a call as it is sent."""
 META: Final = "beliefd"
 """The key in `_meta` under which an answer says what beliefd knows of the call."""
+STRUCTURED: Final = "structuredContent"
 LINE: Final = 2_000
 UNANNOUNCED: Final = (
     "No announcement was found for this call: what a hook was told by the user did not count for it"
@@ -17,18 +19,22 @@ UNANNOUNCED: Final = (
 """Said where the client names its call and no hook of the same owner has announced it."""
 
 
-def refused(words: str, **told: Any) -> types.CallToolResult:
+def refused(words: str, **told: Any) -> Result:
     """An error result: the model sees it, and can go on with something else. Programs read `told`.
 
     INVARIANT: it has no structured content. Clients that find some show it to the model instead of the text,
     and clients that check it against the tool's output schema take the whole answer for a defect.
     """
-    text = types.TextContent(text=visible_lines(words)[:LINE])
+    result = {"content": [_text(visible_lines(words)[:LINE])], "isError": True}
     known = {name: value for name, value in told.items() if value is not None}
-    return types.CallToolResult(content=[text], is_error=True, _meta={META: known} if known else None)
+    return {**result, "_meta": {META: known}} if known else result
 
 
-def not_run(judgement: Judgement, unannounced: bool = False) -> types.CallToolResult:
+def _text(words: str) -> Result:
+    return {"type": "text", "text": words}
+
+
+def not_run(judgement: Judgement, unannounced: bool = False) -> Result:
     """Nothing was sent to the tool: why, and what can be done about it."""
     told: dict[str, Any] = {
         "decision": "waits" if judgement.approval_id else "refused",
@@ -60,7 +66,7 @@ def not_run(judgement: Judgement, unannounced: bool = False) -> types.CallToolRe
     return refused(f"beliefd refused this call; it has not run. Why: {reasons}.", **told)
 
 
-def tool_waits(waiting: Waiting) -> types.CallToolResult:
+def tool_waits(waiting: Waiting) -> Result:
     words = (
         f"beliefd: the tool `{waiting.name}` is not available: its definition waits for a person "
         f"({waiting.what}). Approval {waiting.approval_id}."
@@ -68,25 +74,23 @@ def tool_waits(waiting: Waiting) -> types.CallToolResult:
     return refused(words, decision="waits", approval_id=waiting.approval_id)
 
 
-def uncertain(judgement: Judgement, why: str) -> types.CallToolResult:
+def uncertain(judgement: Judgement, why: str) -> Result:
     """It was sent, and nobody can say what came of it."""
     words = f"beliefd: it is not known whether this call had an effect: {why}. It is recorded as unknown."
     return refused(words, decision="unknown", call_id=judgement.call_id, session_id=judgement.session_id)
 
 
-def outcome_of(result: types.CallToolResult) -> Outcome:
+def outcome_of(result: Result) -> Outcome:
     """What is recorded of a result: its whole content, and its structured part."""
-    content = [block.model_dump(by_alias=True, mode="json", exclude_none=True) for block in result.content]
-    texts = [block.text for block in result.content if isinstance(block, types.TextContent)]
-    status = "error" if result.is_error else "ok"
-    error = "\n".join(texts)[:LINE] or "the tool says that it failed" if result.is_error else None
+    content, failed = result["content"], result.get("isError", False)
+    texts = [block["text"] for block in content if block["type"] == "text"]
+    status = "error" if failed else "ok"
+    error = "\n".join(texts)[:LINE] or "the tool says that it failed" if failed else None
     plain = "\n".join(texts) if len(texts) == len(content) else content
-    return Outcome(status=status, result=plain, structured=result.structured_content, error=error)
+    return Outcome(status=status, result=plain, structured=result.get(STRUCTURED), error=error)
 
 
-def head_of(
-    result: types.CallToolResult, size: int, most: int, kept: str | None, has_schema: bool
-) -> types.CallToolResult:
+def head_of(result: Result, size: int, most: int, kept: str | None, has_schema: bool) -> Result:
     """A head of the result that has at most so many bytes.
 
     A tool that promises structured output cannot give a part of it: the client would take that for a defect.
@@ -95,32 +99,29 @@ def head_of(
     note = f"[beliefd: the result has {size} bytes; this is its head{whole}]"
     head: list[Any] = []
     left = most
-    for block in result.content:
-        if not isinstance(block, types.TextContent):
-            cost = len(block.model_dump_json(by_alias=True, exclude_none=True))
+    for block in result["content"]:
+        if block["type"] != "text":
+            cost = len(msgspec.json.encode(block))
             if cost > left:
                 continue
             head.append(block)
             left -= cost
             continue
-        text = block.text.encode()[: max(left, 0)].decode(errors="ignore")
+        text = block["text"].encode()[: max(left, 0)].decode(errors="ignore")
         if text:
-            head.append(types.TextContent(text=text))
+            head.append(_text(text))
         left -= len(text.encode())
-    head.append(types.TextContent(text=note))
+    head.append(_text(note))
     told = {"head_of": kept, "bytes": size}
-    failed = result.is_error or (has_schema and result.structured_content is not None)
-    return types.CallToolResult(content=head, is_error=failed, _meta={META: told})
+    failed = result.get("isError", False) or (has_schema and result.get(STRUCTURED) is not None)
+    return {"content": head, "isError": failed, "_meta": {META: told}}
 
 
-def size_of(result: types.CallToolResult) -> int:
+def size_of(result: Result) -> int:
     """The bytes of what a model would read of it."""
     size = 0
-    for block in result.content:
-        if isinstance(block, types.TextContent):
-            size += len(block.text.encode())
-        else:
-            size += len(block.model_dump_json(by_alias=True, exclude_none=True))
-    if result.structured_content is not None:
-        size += len(msgspec.json.encode(result.structured_content))
+    for block in result["content"]:
+        size += len(block["text"].encode() if block["type"] == "text" else msgspec.json.encode(block))
+    if (structured := result.get(STRUCTURED)) is not None:
+        size += len(msgspec.json.encode(structured))
     return size

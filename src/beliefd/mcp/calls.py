@@ -10,13 +10,25 @@ from typing import Any, Final
 import anyio
 import anyio.lowlevel
 import mcp_types as types
-from mcp.server.context import ServerRequestContext
+from mcp.server.session import ServerSession
+from mcp.shared.dispatcher import ProgressFnT
 from mcp.shared.exceptions import MCPError
+from mcp_types.methods import is_input_required
+from msgspec import Struct
 from pydantic import ValidationError
 
 from beliefd import tracing
 from beliefd.kernel.errors import BeliefdError
-from beliefd.mcp.answers import head_of, not_run, outcome_of, refused, size_of, tool_waits, uncertain
+from beliefd.mcp.answers import (
+    Result,
+    head_of,
+    not_run,
+    outcome_of,
+    refused,
+    size_of,
+    tool_waits,
+    uncertain,
+)
 from beliefd.mcp.conversation import Conversation
 from beliefd.mcp.judging import OPEN, Judgement, Proposed, Waiting
 from beliefd.mcp.process import TOO_LARGE
@@ -25,8 +37,6 @@ from beliefd.mcp.routes import Route
 from beliefd.mcp.upstream import Gone, words
 
 log = logging.getLogger("beliefd.mcp")
-Context = ServerRequestContext[Any, Any]
-Result = types.CallToolResult
 JOIN_KEYS: Final = ("beliefd/joinKey", "claudecode/toolUseId", "callId")
 """Where clients say which call of their model this is; hooks know it by the same key."""
 KEY_LENGTH: Final = 200
@@ -39,7 +49,16 @@ NOT_KNOWN: Final = frozenset(
 """Errors after which nobody can say whether the tool has run. All others are the tool's own answer."""
 
 
-async def call_tool(talk: Conversation, ctx: Context, params: types.CallToolRequestParams) -> Result:
+class Caller(Struct, frozen=True):
+    """Who makes a call, under which id, and how it hears how far the call is, if it wants to."""
+
+    request_id: types.RequestId | None
+    meta: Mapping[str, Any] | None
+    session: ServerSession
+    progress: ProgressFnT | None
+
+
+async def call_tool(talk: Conversation, caller: Caller, name: str, arguments: dict[str, Any]) -> Result:
     """INVARIANT: whatever fails before the verdict ends in a refusal, and nothing is sent upstream."""
     if talk.busy >= talk.config.limits.concurrent_calls:
         return refused(
@@ -47,25 +66,25 @@ async def call_tool(talk: Conversation, ctx: Context, params: types.CallToolRequ
         )
     talk.busy += 1
     try:
-        with tracing.carrying(ctx.meta):
-            return await _judged(talk, ctx, params)
+        with tracing.carrying(caller.meta):
+            return await _judged(talk, caller, name, arguments)
     finally:
         talk.busy -= 1
         talk.used_at = time.monotonic()
 
 
-async def _judged(talk: Conversation, ctx: Context, params: types.CallToolRequestParams) -> Result:
+async def _judged(talk: Conversation, caller: Caller, name: str, arguments: dict[str, Any]) -> Result:
     try:
-        route = await talk.route(params.name)
+        route = await talk.route(name)
         if route is None:
             return refused(
-                f"beliefd: there is no tool `{params.name}` here", decision="refused", code="UNKNOWN_TOOL"
+                f"beliefd: there is no tool `{name}` here", decision="refused", code="UNKNOWN_TOOL"
             )
         if isinstance(route, Waiting):
             return tool_waits(route)
-        proposed = await _proposed(talk, ctx, route, params.arguments or {})
+        proposed = await _proposed(talk, caller, route, arguments)
         await talk.reports.settled(proposed.session_id)
-        judgement = await _decided(talk, ctx, proposed)
+        judgement = await _decided(talk, caller, proposed)
     except BeliefdError as error:
         return refused(
             f"beliefd refused this call: {error.message}", decision="refused", code=error.code.value
@@ -74,15 +93,15 @@ async def _judged(talk: Conversation, ctx: Context, params: types.CallToolReques
         return refused(f"beliefd refused this call: {words(error)}", decision="refused")
     if judgement.seconds is None:
         return not_run(judgement, proposed.unannounced)
-    return await _run(talk, ctx, route, proposed, judgement)
+    return await _run(talk, caller, route, proposed, judgement)
 
 
-async def _proposed(talk: Conversation, ctx: Context, route: Route, arguments: dict[str, Any]) -> Proposed:
-    key = announced_key(ctx.meta)
+async def _proposed(talk: Conversation, caller: Caller, route: Route, arguments: dict[str, Any]) -> Proposed:
+    key = announced_key(caller.meta)
     session_id = None if key is None else await talk.judge.session_of(key)
     unannounced = key is not None and session_id is None
     if key is None:
-        number = ctx.request_id if talk.numbered else None
+        number = caller.request_id if talk.numbered else None
         key = f"{talk.key}:{uuid.uuid4().hex if number is None else f'{type(number).__name__}:{number}'}"
     if session_id is None:
         session_id = await talk.session_id()
@@ -103,11 +122,11 @@ def announced_key(meta: Mapping[str, Any] | None) -> str | None:
     return None
 
 
-async def _decided(talk: Conversation, ctx: Context, proposed: Proposed) -> Judgement:
+async def _decided(talk: Conversation, caller: Caller, proposed: Proposed) -> Judgement:
     """The verdict. A client that leaves while it is made leaves no permit behind that nobody has used."""
     judgement = await _asked(talk, proposed)
     if judgement.seconds is None and judgement.approval_id and talk.config.hold_seconds:
-        judgement = await _held(talk, ctx, proposed, judgement)
+        judgement = await _held(talk, caller, proposed, judgement)
     try:
         await anyio.lowlevel.checkpoint_if_cancelled()
     except asyncio.CancelledError:
@@ -117,17 +136,18 @@ async def _decided(talk: Conversation, ctx: Context, proposed: Proposed) -> Judg
     return judgement
 
 
-async def _held(talk: Conversation, ctx: Context, proposed: Proposed, judgement: Judgement) -> Judgement:
+async def _held(talk: Conversation, caller: Caller, proposed: Proposed, judgement: Judgement) -> Judgement:
     """Wait for a person for as long as is configured; what is approved is judged again, and may begin.
 
     INVARIANT: only the inbox's own word counts, whatever the client says.
     """
     hold, approval = talk.config.hold_seconds, judgement.approval_id or ""
     until = time.monotonic() + hold
-    pointing = asyncio.create_task(_point_at_inbox(talk, ctx, judgement))
+    pointing = asyncio.create_task(_point_at_inbox(talk, caller, judgement))
     try:
         while (left := until - time.monotonic()) > 0:
-            await ctx.session.report_progress(hold - left, hold, "waits for a person")
+            if caller.progress is not None:
+                await caller.progress(hold - left, hold, "waits for a person")
             status, approval = await talk.judge.wait(approval, min(left, WAIT_SECONDS))
             if status == "approved":
                 return await _asked(talk, proposed)
@@ -144,29 +164,31 @@ async def _asked(talk: Conversation, proposed: Proposed) -> Judgement:
         return await talk.judge.propose(proposed)
 
 
-async def _point_at_inbox(talk: Conversation, ctx: Context, judgement: Judgement) -> None:
+async def _point_at_inbox(talk: Conversation, caller: Caller, judgement: Judgement) -> None:
     """Show people where to decide, where the client can. What they answer here decides nothing."""
-    asks = ctx.session.client_capabilities and ctx.session.client_capabilities.elicitation
+    asks = caller.session.client_capabilities and caller.session.client_capabilities.elicitation
     url = judgement.approval_url or ""
-    if not (talk.config.point_at_inbox and asks and asks.url and ctx.session.can_send_request):
+    if not (talk.config.point_at_inbox and asks and asks.url and caller.session.can_send_request):
         return
     if url.startswith(("http://", "https://")):
         message = f"A call waits for a person (approval {judgement.approval_id}). Decide in the inbox."
         try:
-            await ctx.session.elicit_url(message, url, str(judgement.approval_id), ctx.request_id)
+            await caller.session.elicit_url(message, url, str(judgement.approval_id), caller.request_id)
         except Exception as error:
             log.info("the client was not shown the inbox: %s", words(error))
 
 
 async def _run(
-    talk: Conversation, ctx: Context, route: Route, proposed: Proposed, judgement: Judgement
+    talk: Conversation, caller: Caller, route: Route, proposed: Proposed, judgement: Judgement
 ) -> Result:
     """INVARIANT: one permit, one message upstream, one report; what is not known is reported as unknown."""
     # It ends before its permit does, so that what came of it can still be reported in time.
     seconds = min((judgement.seconds or 0) * IN_TIME, talk.config.limits.call_seconds)
     try:
         session = talk.upstream(proposed.upstream)
-        result = await session.call(proposed.tool, proposed.arguments, seconds, ctx.session.report_progress)
+        result = await session.call(
+            proposed.tool, proposed.arguments, seconds, caller.progress, caller.session.protocol_version
+        )
     except asyncio.CancelledError:
         await talk.reports.note(judgement, "unknown", "cancelled by the client while it ran")
         raise
@@ -179,7 +201,7 @@ async def _run(
         why = "its answer is no result" if isinstance(error, ValidationError) else words(error)
         await talk.reports.note(judgement, "unknown", why)
         return uncertain(judgement, why)
-    if isinstance(result, types.InputRequiredResult):
+    if is_input_required(result):
         await talk.reports.note(judgement, "error", "the tool asks for input; it gets none")
         return refused("beliefd: the tool asks for input, which is not passed on", call_id=judgement.call_id)
     return await _answered(talk, route, judgement, result)

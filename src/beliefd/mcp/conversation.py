@@ -3,6 +3,8 @@
 import asyncio
 import logging
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, Final
 
 import anyio
@@ -30,6 +32,8 @@ from beliefd.protocol.conversations import conversation_key
 log = logging.getLogger("beliefd.mcp")
 RESTART_SECONDS: Final = 1.0
 """An upstream that has ended is started again when it is needed, but not more often than this."""
+HEARD_SECONDS: Final = 10 * 60
+"""So often at least, a call goes to the SDK while a session is in use."""
 SETTLE_SECONDS: Final = 0.2
 """Changes of a list that come within this time are looked at once."""
 LIST_CHANGED: Final[dict[type, ServerEvent]] = {
@@ -59,7 +63,13 @@ class Conversation:
         self.judge = shared.judge
         self.reports = Reports(shared.judge)
         self.front: ServerSession | None = None
+        self.begun = False
+        """Has a client of an older revision said that its session has begun?"""
+        self.session_name = ""
+        """What an older revision calls it over HTTP."""
         self.busy = 0
+        self._heard_at = time.monotonic()
+        self._calls: dict[types.RequestId, tuple[anyio.CancelScope, asyncio.Future[None]]] = {}
         self.used_at = time.monotonic()
         self._upstreams: dict[str, Session] = {}
         self._started: dict[str, float] = {}
@@ -93,6 +103,41 @@ class Conversation:
         self._table = None
         return session
 
+    @contextmanager
+    def running(self, key: types.RequestId) -> Iterator[None]:
+        """While a call runs that is answered beside the SDK. One that its client ends, ends here silently."""
+        with anyio.CancelScope() as scope:
+            entry = self._calls[key] = (scope, asyncio.get_running_loop().create_future())
+            try:
+                yield
+            finally:
+                if self._calls.get(key) is entry:
+                    del self._calls[key]
+                entry[1].set_result(None)
+
+    def cancel(self, key: types.RequestId) -> bool:
+        """End a call, if there is one that runs beside the SDK."""
+        found = self._calls.get(key)
+        if found is not None:
+            found[0].cancel()
+        return found is not None
+
+    def points_at_inbox(self) -> bool:
+        """Is its client shown where a person decides, while a call waits?"""
+        told = None if self.front is None else self.front.client_capabilities
+        asks = told.elicitation if told is not None else None
+        return bool(self.config.point_at_inbox and self.config.hold_seconds and asks and asks.url)
+
+    def heard(self) -> None:
+        """The SDK is asked something in this session."""
+        self._heard_at = time.monotonic()
+
+    def must_be_heard(self) -> bool:
+        """Must the next call go to the SDK? After a time in which it hears nothing, it ends a session."""
+        if self.points_at_inbox():
+            return True  # the question goes with the answer of the call
+        return time.monotonic() - self._heard_at > HEARD_SECONDS
+
     @property
     def tells_of_resources(self) -> bool:
         return any(session.tells_of_resources for session in self._upstreams.values())
@@ -114,6 +159,11 @@ class Conversation:
         async with self._listing:
             await self._look()
         return [as_shown(route) for route in self._routes.values()]
+
+    def schema_of(self, name: str) -> dict[str, Any] | None:
+        """The schema of the arguments of a tool, if it is known."""
+        route = self._routes.get(name)
+        return None if route is None else route.tool.input_schema
 
     async def _look(self) -> None:
         """INVARIANT: no definition gets into the table that has not been handed in and pinned."""
@@ -192,5 +242,10 @@ class Conversation:
         if self._looking is not None:
             self._looking.cancel()
         with anyio.CancelScope(shield=True):
+            ended = [over for _, over in self._calls.values()]
+            for key in self._calls:
+                self.cancel(key)
+            if ended:
+                await asyncio.wait(ended)
             await asyncio.gather(*(session.close() for session in self._upstreams.values()))
             await self.reports.close()

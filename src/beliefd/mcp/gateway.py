@@ -3,6 +3,7 @@
 import asyncio
 import time
 import uuid
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from typing import Any, Final
 
@@ -14,13 +15,14 @@ from mcp.shared.exceptions import MCPError
 
 from beliefd import __version__
 from beliefd.mcp import passing
-from beliefd.mcp.calls import call_tool
+from beliefd.mcp.calls import Caller, call_tool
 from beliefd.mcp.config import GatewayConfig
 from beliefd.mcp.conversation import Conversation, Shared
 from beliefd.mcp.judging import Judge
 
 Context = ServerRequestContext[Any, Any]
 SESSION_HEADER: Final = "mcp-session-id"
+SHARED: Final = "shared"
 IDLE_SECONDS: Final = 30 * 60
 """A client session over HTTP that has been silent for so long is over, and its upstreams end with it."""
 INSTRUCTIONS: Final = (
@@ -39,6 +41,8 @@ class Gateway:
         self._run = uuid.uuid4().hex
         self._talks: dict[str, Conversation] = {}
         self._spare: Conversation | None = None
+        self.end_session: Callable[[str], Awaitable[None]] | None = None
+        """How the SDK is told that a client session over HTTP is over."""
         self.server = _server(self)
 
     async def begin(self) -> None:
@@ -59,21 +63,34 @@ class Gateway:
         """
         session = None if ctx.request is None else ctx.request.headers.get(SESSION_HEADER)
         numbered = ctx.request is None or session is not None
-        key = session or ("" if ctx.request is None else "shared")
+        key = session or ("" if ctx.request is None else SHARED)
         talk = self._talks.get(key)
         if talk is None:
             talk = self._talks[key] = self._new(key, numbered)
-        talk.front = ctx.session
+        if not talk.begun:
+            talk.front = ctx.session
         talk.used_at = time.monotonic()
         return talk
+
+    def known(self, key: str = "") -> Conversation | None:
+        """The client session that a session of this name is, if it has asked for anything; over standard
+        streams, the only one."""
+        return self._talks.get(key)
+
+    def schema_of(self, tool: str) -> dict[str, Any] | None:
+        """What the SDK compares headers of the newest revision with; else it lists all tools per call."""
+        talk = self._talks.get(SHARED)
+        return None if talk is None else talk.schema_of(tool)
 
     def _new(self, key: str, numbered: bool) -> Conversation:
         """INVARIANT: a key has the run of the gateway in it: ids of an earlier run mean other requests."""
         if self._spare is not None:
             talk, self._spare = self._spare, None
             talk.numbered = numbered
-            return talk
-        return Conversation(f"{self._run}-{key}" if key else uuid.uuid4().hex, self._shared, numbered)
+        else:
+            talk = Conversation(f"{self._run}-{key}" if key else uuid.uuid4().hex, self._shared, numbered)
+        talk.session_name = key if numbered else ""
+        return talk
 
     async def forget(self, key: str) -> None:
         """A client has ended its session."""
@@ -88,6 +105,8 @@ class Gateway:
             now = time.monotonic()
             for key, talk in list(self._talks.items()):
                 if not talk.busy and now - talk.used_at > IDLE_SECONDS:
+                    if self.end_session is not None and talk.session_name:
+                        await self.end_session(talk.session_name)
                     await self.forget(key)
 
     async def close(self) -> None:
@@ -117,7 +136,12 @@ def _server(gateway: Gateway) -> _Server:
         return types.ListToolsResult(tools=await passing.guarded(gateway.talk(ctx).tools()))
 
     async def call(ctx: Context, params: types.CallToolRequestParams) -> types.CallToolResult:
-        return await call_tool(gateway.talk(ctx), ctx, params)
+        caller = Caller(ctx.request_id, ctx.meta, ctx.session, ctx.session.report_progress)
+        result = await call_tool(gateway.talk(ctx), caller, params.name, params.arguments or {})
+        return types.CallToolResult.model_validate(result, by_name=False)
+
+    async def begun(ctx: Context, _: types.NotificationParams) -> None:
+        gateway.talk(ctx).begun = True
 
     passes_on = ListenHandler(gateway._shared.bus)
 
@@ -133,8 +157,10 @@ def _server(gateway: Gateway) -> _Server:
         instructions=INSTRUCTIONS,
         on_list_tools=list_tools,
         on_call_tool=call,
+        get_tool_input_schema=gateway.schema_of,
         on_subscriptions_listen=listening,
     )
+    server.add_notification_handler("notifications/initialized", types.NotificationParams, begun)
     if config.resources:
         _open_resources(server, gateway)
     if config.prompts:

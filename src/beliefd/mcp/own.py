@@ -51,11 +51,11 @@ def own_server(
     async def called(params: types.CallToolRequestParams) -> types.CallToolResult:
         verb = offered.get(params.name)
         if verb is None:
-            return refused(f"there is no tool `{params.name}` here", code="NOT_FOUND")
+            return _refused(f"there is no tool `{params.name}` here", code="NOT_FOUND")
         try:
             answer = await calls._send(verb.request(params.arguments or {}))
         except BeliefdError as error:
-            return refused(f"{error.code}: {error.message}", code=error.code.value, details=error.details)
+            return _refused(f"{error.code}: {error.message}", code=error.code.value, details=error.details)
         return _result(answer, verb.tool.output_schema is not None)
 
     async def list_resources(_: Context, __: Any) -> types.ListResourcesResult:
@@ -102,6 +102,10 @@ def _result(answer: Any, has_schema: bool) -> types.CallToolResult:
     content: list[types.ContentBlock] = [types.TextContent(text=written.decode())]
     structured = msgspec.json.decode(written) if has_schema else None
     return types.CallToolResult(content=content, structured_content=structured)
+
+
+def _refused(words: str, **told: Any) -> types.CallToolResult:
+    return types.CallToolResult.model_validate(refused(words, **told), by_name=False)
 
 
 def _asked(calls: AsyncCalls, uri: str) -> Awaitable[Any]:

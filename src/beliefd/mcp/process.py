@@ -17,6 +17,8 @@ from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStre
 from mcp.shared.message import SessionMessage
 
 from beliefd.mcp.config import BASE_VARIABLES, Limits, Upstream
+from beliefd.mcp.frames import frame_in, write_line
+from beliefd.mcp.requests import Requests
 
 log = logging.getLogger("beliefd.mcp")
 Incoming = SessionMessage | Exception
@@ -121,9 +123,11 @@ def parsed(line: bytes, budget: Budget) -> SessionMessage | None:
 
 @asynccontextmanager
 async def running(
-    upstream: Upstream, limits: Limits, ended: Callable[[], None]
+    upstream: Upstream, limits: Limits, ended: Callable[[], None], requests: Requests
 ) -> AsyncGenerator[Streams, None]:
     """Start the command and give the streams of its messages; at the end its whole process group is ended.
+
+    `requests` are those of ours that go beside these streams.
 
     `ended` is called when nothing more will come.
     """
@@ -139,14 +143,17 @@ async def running(
     write, outgoing = anyio.create_memory_object_stream[SessionMessage](0)
     left = asyncio.create_task(_leave_together(process))
     tasks = [
-        asyncio.create_task(_read(process, incoming, limits)),
-        asyncio.create_task(_write(process, outgoing, incoming)),
+        asyncio.create_task(_read(process, incoming, limits, requests)),
+        asyncio.create_task(_write(process, outgoing, incoming, requests)),
     ]
+    assert process.stdin is not None  # noqa: S101 - it is a pipe
+    requests.open(process.stdin)
     try:
         for task in tasks:
             task.add_done_callback(lambda _: ended())
         yield read, write
     finally:
+        requests.close()
         with anyio.CancelScope(shield=True):
             await _end(process, left)
             for task in tasks:
@@ -157,13 +164,19 @@ async def running(
 
 
 async def _read(
-    process: asyncio.subprocess.Process, incoming: MemoryObjectSendStream[Incoming], limits: Limits
+    process: asyncio.subprocess.Process,
+    incoming: MemoryObjectSendStream[Incoming],
+    limits: Limits,
+    requests: Requests,
 ) -> None:
     assert process.stdout is not None  # noqa: S101 - it is a pipe
     lines, budget = Lines(limits.message_bytes), Budget(limits.notifications_per_second)
     async with incoming:
         while chunk := await process.stdout.read(CHUNK):
             for line in lines.fed(chunk):
+                frame = frame_in(line)
+                if frame is not None and requests.takes(frame, budget.allows):
+                    continue
                 message = parsed(line, budget)
                 if message is None:
                     continue
@@ -171,19 +184,22 @@ async def _read(
                     await incoming.send(message)
                 except (anyio.ClosedResourceError, anyio.BrokenResourceError):
                     return
+    requests.close()
 
 
 async def _write(
     process: asyncio.subprocess.Process,
     outgoing: MemoryObjectReceiveStream[SessionMessage],
     incoming: MemoryObjectSendStream[Incoming],
+    requests: Requests,
 ) -> None:
     assert process.stdin is not None  # noqa: S101 - it is a pipe
     try:
         async with outgoing:
             async for message in outgoing:
+                requests.learn(message.message)
                 text = message.message.model_dump_json(by_alias=True, exclude_unset=True)
-                process.stdin.write(text.encode() + b"\n")
+                write_line(process.stdin, text.encode())
                 await process.stdin.drain()
     except (OSError, anyio.BrokenResourceError, anyio.ClosedResourceError):
         incoming.close()  # whoever waits for an answer learns that none will come

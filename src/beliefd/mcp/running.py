@@ -9,8 +9,9 @@ from typing import Any
 from mcp.server.lowlevel import Server
 from msgspec import Struct
 
+from beliefd.mcp.direct import Direct
 from beliefd.mcp.gateway import Gateway
-from beliefd.mcp.transports import Ended, ends_on_signal, log_to_stderr, over_http, over_streams
+from beliefd.mcp.transports import Beside, Ended, ends_on_signal, log_to_stderr, over_http, over_streams
 
 
 class Listening(Struct, frozen=True):
@@ -28,11 +29,13 @@ async def run_server(server: Server[Any], listening: Listening | None) -> None:
         await _serve(server, listening, _nobody)
 
 
-async def _serve(server: Server[Any], listening: Listening | None, ended: Ended) -> None:
+async def _serve(
+    server: Server[Any], listening: Listening | None, ended: Ended, beside: Beside | None = None
+) -> None:
     if listening is None:
-        await over_streams(server)
+        await over_streams(server, beside)
     else:
-        await over_http(server, listening.listener, listening.token, listening.started, ended)
+        await over_http(server, listening.listener, listening.token, listening.started, ended, beside)
 
 
 async def _nobody(_: str) -> None:
@@ -46,7 +49,7 @@ async def run_gateway(gateway: Gateway, listening: Listening | None) -> None:
     async with ends_on_signal():
         try:
             await gateway.begin()
-            await _serve(gateway.server, listening, gateway.forget)
+            await _serve(gateway.server, listening, gateway.forget, Direct(gateway))
         finally:
             idle.cancel()
             await whatever_comes(gateway.close())

@@ -7,7 +7,7 @@ import asyncio
 import os
 import stat
 import sys
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 from typing import Any, Final
 
@@ -16,6 +16,7 @@ import mcp_types as types
 from mcp.server.stdio import stdio_server
 from mcp.shared.message import SessionMessage
 
+from beliefd.mcp.frames import write_line
 from beliefd.mcp.process import CHUNK, Lines
 from beliefd.protocol.operation import MIB
 
@@ -27,8 +28,12 @@ def _is_pipe(number: int) -> bool:
     return stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode)
 
 
+Takes = Callable[[bytes, asyncio.StreamWriter], bool]
+"""Says whether it answers a message itself, and where to."""
+
+
 @asynccontextmanager
-async def standard_streams() -> AsyncGenerator[Any, None]:
+async def standard_streams(takes: Takes | None = None) -> AsyncGenerator[Any, None]:
     """The streams of messages. Where they are no pipes (a file, a terminal), the SDK reads them."""
     if not (_is_pipe(0) and _is_pipe(1)):
         async with stdio_server() as streams:
@@ -37,7 +42,10 @@ async def standard_streams() -> AsyncGenerator[Any, None]:
     reader, writer = await _pipes()
     incoming, read = anyio.create_memory_object_stream[SessionMessage | Exception](0)
     write, outgoing = anyio.create_memory_object_stream[SessionMessage](0)
-    tasks = [asyncio.create_task(_read(reader, incoming)), asyncio.create_task(_write(writer, outgoing))]
+    tasks = [
+        asyncio.create_task(_read(reader, incoming, lambda line: takes is not None and takes(line, writer))),
+        asyncio.create_task(_write(writer, outgoing)),
+    ]
     try:
         yield read, write
     finally:
@@ -64,12 +72,12 @@ async def _pipes() -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
     return reader, asyncio.StreamWriter(transport, protocol, None, loop)
 
 
-async def _read(reader: asyncio.StreamReader, incoming: Any) -> None:
+async def _read(reader: asyncio.StreamReader, incoming: Any, takes: Callable[[bytes], bool]) -> None:
     lines = Lines(MESSAGE_BYTES)
     async with incoming:
         while chunk := await reader.read(CHUNK):
             for line in lines.fed(chunk):
-                if not line.strip():
+                if not line.strip() or takes(line):
                     continue
                 try:
                     message = types.jsonrpc_message_adapter.validate_json(line, by_name=False)
@@ -82,5 +90,5 @@ async def _read(reader: asyncio.StreamReader, incoming: Any) -> None:
 async def _write(writer: asyncio.StreamWriter, outgoing: Any) -> None:
     async with outgoing:
         async for message in outgoing:
-            writer.write(message.message.model_dump_json(by_alias=True, exclude_unset=True).encode() + b"\n")
+            write_line(writer, message.message.model_dump_json(by_alias=True, exclude_unset=True).encode())
             await writer.drain()

@@ -9,21 +9,32 @@ import signal
 import socket
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable
-from typing import Any, Final
+from typing import Any, Protocol
 
 from mcp.server.lowlevel import Server
+from mcp.server.streamable_http_manager import DEFAULT_SESSION_IDLE_TIMEOUT
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from beliefd.mcp.posts import PATH
 from beliefd.mcp.streams import standard_streams
 
 log = logging.getLogger("beliefd.mcp")
-PATH: Final = "/mcp"
 Ended = Callable[[str], Awaitable[None]]
 
 
-async def over_streams(server: Server[Any]) -> None:
+class Beside(Protocol):
+    """Answers some of the messages that come for the SDK, which must not end a session meanwhile."""
+
+    idle_seconds: float
+
+    def takes(self, line: bytes, pipe: asyncio.StreamWriter) -> bool: ...
+
+    def before(self, app: ASGIApp) -> ASGIApp: ...
+
+
+async def over_streams(server: Server[Any], beside: Beside | None = None) -> None:
     """Serve one client until it closes our input, or until we are told to stop."""
-    async with standard_streams() as (read, write):
+    async with standard_streams(None if beside is None else beside.takes) as (read, write):
         await server.run(read, write, server.create_initialization_options())
 
 
@@ -65,12 +76,21 @@ def new_token() -> str:
 
 
 async def over_http(
-    server: Server[Any], listener: socket.socket, token: str, started: Callable[[], None], ended: Ended
+    server: Server[Any],
+    listener: socket.socket,
+    token: str,
+    started: Callable[[], None],
+    ended: Ended,
+    beside: Beside | None = None,
 ) -> None:
     """Serve clients on the socket until told to stop."""
     import uvicorn
 
-    app = Guard(server.streamable_http_app(streamable_http_path=PATH, host="127.0.0.1"), token, ended)
+    idle = DEFAULT_SESSION_IDLE_TIMEOUT if beside is None else beside.idle_seconds
+    theirs = server.streamable_http_app(
+        streamable_http_path=PATH, host="127.0.0.1", session_idle_timeout=idle
+    )
+    app = Guard(theirs if beside is None else beside.before(theirs), token, ended)
 
     class Running(uvicorn.Server):
         async def startup(self, sockets: list[socket.socket] | None = None) -> None:

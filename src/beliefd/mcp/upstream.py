@@ -16,18 +16,20 @@ from mcp.client.streamable_http import streamable_http_client
 from mcp.client.subscriptions import ListenNotSupportedError, SubscriptionLost, listen
 from mcp.shared.dispatcher import ProgressFnT
 from mcp.shared.exceptions import MCPError
+from mcp_types import methods
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from msgspec import Struct
 from pydantic import TypeAdapter
 
 from beliefd.kernel.errors import BeliefdError, Code, invalid
+from beliefd.mcp.answers import Result
 from beliefd.mcp.config import GatewayConfig, Upstream
+from beliefd.mcp.frames import CALL
 from beliefd.mcp.process import Streams, running
+from beliefd.mcp.requests import Requests
 
 log = logging.getLogger("beliefd.mcp")
-CALLED: Final[TypeAdapter[types.CallToolResult | types.InputRequiredResult]] = TypeAdapter(
-    types.CallToolResult | types.InputRequiredResult
-)
+AS_IT_CAME: Final[TypeAdapter[dict[str, Any]]] = TypeAdapter(dict[str, Any])
 INFO: Final = types.Implementation(name="beliefd gateway", version="1")
 PAGES: Final = 100
 """So many pages of a list are read: one that never ends must not hold anybody up."""
@@ -57,6 +59,7 @@ class Session:
         self._stop = asyncio.Event()
         self._ended = asyncio.Event()
         self._watched: dict[str, asyncio.Task[None]] = {}
+        self._requests = Requests()
         self._ready: asyncio.Future[Client] = asyncio.get_running_loop().create_future()
         self._task = asyncio.create_task(self._live(), name=f"upstream {name}")
 
@@ -64,6 +67,8 @@ class Session:
         """The session, once it has begun; `Gone` if it has ended."""
         if self._task.done() and not (self._ready.done() and self._ready.exception()):
             raise Gone(f"upstream `{self.name}` has ended")
+        if self._ready.done() and not self._ready.exception():
+            return self._ready.result()
         try:
             return await asyncio.shield(self._ready)
         except asyncio.CancelledError:
@@ -121,7 +126,8 @@ class Session:
     @asynccontextmanager
     async def _connected(self) -> AsyncGenerator[Client, None]:
         upstream, config = self._upstream, self._config
-        command = running(upstream, config.limits, self._ended.set) if upstream.command else None
+        ended, requests = self._ended.set, self._requests
+        command = running(upstream, config.limits, ended, requests) if upstream.command else None
         client = Client(
             command or connected(upstream, config),
             mode=upstream.protocol,
@@ -183,14 +189,33 @@ class Session:
         return await self._listeners.sampling(params)
 
     async def call(
-        self, tool: str, arguments: dict[str, Any], seconds: float, progress: ProgressFnT | None
-    ) -> types.CallToolResult | types.InputRequiredResult:
-        """INVARIANT: one message goes out. Nothing here sends it again, whatever comes back."""
+        self,
+        tool: str,
+        arguments: dict[str, Any],
+        seconds: float,
+        progress: ProgressFnT | None,
+        revision: str,
+    ) -> Result:
+        """The result as the upstream's revision has it, with nothing else, in the form of `revision`.
+
+        INVARIANT: one message goes out. Nothing here sends it again, whatever comes back.
+        """
         client = await self.client()
-        request = types.CallToolRequest(params=types.CallToolRequestParams(name=tool, arguments=arguments))
-        return await client.session.send_request(
-            request, CALLED, request_read_timeout_seconds=seconds, progress_callback=progress
-        )
+        if self._upstream.command:
+            result = await self._requests.call(tool, arguments, seconds, progress)
+        else:
+            params = types.CallToolRequestParams(name=tool, arguments=arguments)
+            result = await client.session.send_request(
+                types.CallToolRequest(params=params),
+                AS_IT_CAME,
+                request_read_timeout_seconds=seconds,
+                progress_callback=progress,
+            )
+        spoken = client.protocol_version
+        result = methods.serialize_server_result(CALL, spoken, result)
+        if methods.is_input_required(result) or _form_of(spoken) is _form_of(revision):
+            return result
+        return methods.serialize_server_result(CALL, revision, {"resultType": "complete", **result})
 
     async def tools(self) -> list[types.Tool]:
         """All its tools as they are now, page by page."""
@@ -207,6 +232,10 @@ class Session:
                 return found
             params = types.PaginatedRequestParams(cursor=page.next_cursor)
         raise invalid(f"the list of tools of upstream `{self.name}` has no end")
+
+
+def _form_of(revision: str) -> Any:
+    return methods.SERVER_RESULTS[CALL, revision]
 
 
 async def _listen(client: Client, **wanted: Any) -> None:

@@ -138,7 +138,12 @@ class ProposalHandlers(Struct, frozen=True):
 
     async def propose(self, call: Call) -> ProposalAnswer:
         command, proofs = read_proposal(bind(call.body, call.path), self.signer)
-        return await self.tools.background.see_through(self._carried_out(call, command, proofs))
+        work = self._carried_out(call, command, proofs)
+        if command.execute == "caller":
+            return (
+                await work
+            )  # what is in its session's queue is decided whoever waits, and runs no tool here
+        return await self.tools.background.see_through(work)
 
     async def _carried_out(
         self, call: Call, command: Propose, proofs: tuple[Proof | None, ...]

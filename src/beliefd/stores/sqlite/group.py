@@ -53,11 +53,16 @@ _PREPARE: Final = (
 )
 
 
-class GroupCommit:
-    """Owns the writing connection; used by one thread, once the schema is there."""
+class Busy(Exception):
+    """Somebody else is writing, and this connection waits for nobody."""
 
-    def __init__(self, connection: sqlite3.Connection) -> None:
+
+class GroupCommit:
+    """Owns a writing connection; used by one thread, once the schema is there."""
+
+    def __init__(self, connection: sqlite3.Connection, *, waits: bool = True) -> None:
         self._connection = connection
+        self._waits = waits
         for statement in _PREPARE:
             connection.execute(statement)
 
@@ -72,6 +77,8 @@ class GroupCommit:
             return self._one_by_one(batches)
         except Exception as error:  # also a defect: the writer must live on, and its callers be told
             self._roll_back()
+            if not self._waits and _is_busy(error):
+                raise Busy from None
             failure = StorageUnavailable(words(error))
             return [failure for _ in batches]
 
@@ -185,6 +192,10 @@ class GroupCommit:
             not self._connection.execute("SELECT 1 FROM content WHERE sha256 = ?", (name,)).fetchone()
             for name in batch.rests_on
         )
+
+
+def _is_busy(error: Exception) -> bool:
+    return str(getattr(error, "sqlite_errorname", "")).startswith("SQLITE_BUSY")
 
 
 @cache

@@ -29,6 +29,7 @@ from beliefd.stores.sqlite.bulk import BulkReader, read_entries, read_records
 from beliefd.stores.sqlite.database import BUSY_MS, connect, words
 from beliefd.stores.sqlite.file import prepare, read_only, unchanged
 from beliefd.stores.sqlite.group import GroupCommit
+from beliefd.stores.sqlite.here import Here
 from beliefd.stores.sqlite.looking import version_of_store
 from beliefd.stores.sqlite.projections import SqliteProjections
 from beliefd.stores.sqlite.schema import migrate, refuse_earlier
@@ -59,6 +60,9 @@ class SqliteStore(SqliteProjections, Archives, Ledgers, Graph, Inbox, Content, S
         super().__init__(path, only)
         self._jobs: deque[_Job] = deque()
         self._bell = threading.Event()
+        self._committing = threading.Lock()
+        """INVARIANT: whoever holds it takes all that waits, and commits it: appends keep their order."""
+        self._here = Here(path)
         self._listeners = Listeners()
         self._writer = threading.Thread(target=self._write_loop, name="beliefd-writer", daemon=True)
         self._poller: asyncio.Task[None] | None = None
@@ -69,7 +73,11 @@ class SqliteStore(SqliteProjections, Archives, Ledgers, Graph, Inbox, Content, S
     async def open(cls, path: str | os.PathLike[str]) -> "SqliteStore":
         try:
             store = cls(prepare(Path(path)))
-            (migrate if read_only(Path(path)) is None else refuse_earlier)(store._writer_connection)
+            if read_only(Path(path)) is None:
+                migrate(store._writer_connection)
+                store._here.open()
+            else:
+                refuse_earlier(store._writer_connection)
         except sqlite3.Error as error:
             hint = "" if read_only(Path(path)) is None else COPY_IT
             raise StorageUnavailable(f"cannot open `{path}`: {error}{hint}") from None
@@ -113,8 +121,27 @@ class SqliteStore(SqliteProjections, Archives, Ledgers, Graph, Inbox, Content, S
         waiting = len(self._jobs)
         if before < waiting and loop.time() < until:
             loop.call_soon(self._gather, loop, waiting, until)
-        elif waiting:
+        elif waiting and not self._write_here():
             self._ring()
+
+    def _write_here(self) -> bool:
+        """Write what waits without waking the writer, if it is little and nobody else is at it."""
+        if len(self._jobs) > 1 or not self._here.is_quick or not self._committing.acquire(blocking=False):
+            return False
+        try:
+            self._files.check()
+            jobs = self._taken()
+            outcomes = self._here.commit([batch for batch, _, _ in jobs])
+            if outcomes is None:
+                self._jobs.extendleft(reversed(jobs))
+                return False
+        except StorageUnavailable:
+            return False  # the writer's bell finds the same, and says so
+        finally:
+            self._committing.release()
+        self._unheard = 0
+        self._settle(jobs, outcomes)
+        return True
 
     def _ring(self) -> None:
         """Have all that waits written, if the files are still there; the writer has no time to look for them:
@@ -133,8 +160,9 @@ class SqliteStore(SqliteProjections, Archives, Ledgers, Graph, Inbox, Content, S
         while not (self._closed and not self._jobs):
             self._bell.wait()
             self._bell.clear()
-            if jobs := self._taken():
-                self._settle(jobs, group.commit([batch for batch, _, _ in jobs]))
+            with self._committing:
+                if jobs := self._taken():
+                    self._settle(jobs, group.commit([batch for batch, _, _ in jobs]))
 
     def _taken(self) -> list[_Job]:
         jobs: list[_Job] = []
@@ -152,6 +180,9 @@ class SqliteStore(SqliteProjections, Archives, Ledgers, Graph, Inbox, Content, S
         for (_, loop, done), outcome in zip(jobs, outcomes, strict=True):
             loops.setdefault(loop, []).append((done, outcome))
         for loop, settled in loops.items():
+            if loop is _running():
+                self._wake(settled, grown)
+                continue
             with contextlib.suppress(RuntimeError):  # that loop is gone, and its callers with it
                 loop.call_soon_threadsafe(self._wake, settled, grown)
 
@@ -249,9 +280,18 @@ class SqliteStore(SqliteProjections, Archives, Ledgers, Graph, Inbox, Content, S
         self._bell.set()
         await asyncio.to_thread(self._writer.join)
         self._writer_connection.close()
+        self._here.close()
         self._reader.close()
         await asyncio.to_thread(self._close_beside)
         await asyncio.to_thread(self._bulk.close)
+
+
+def _running() -> asyncio.AbstractEventLoop | None:
+    """The loop of this thread; None in the writer."""
+    try:
+        return asyncio.get_running_loop()
+    except RuntimeError:
+        return None
 
 
 def _emptied(connection: sqlite3.Connection) -> bool:
