@@ -147,7 +147,7 @@ async def _asked(talk: Conversation, proposed: Proposed) -> Judgement:
 async def _point_at_inbox(talk: Conversation, ctx: Context, judgement: Judgement) -> None:
     """Show people where to decide, where the client can. What they answer here decides nothing."""
     asks = ctx.session.client_capabilities and ctx.session.client_capabilities.elicitation
-    url = judgement.approval_url or ""
+    url = judgement.inbox_url or ""
     if not (talk.config.point_at_inbox and asks and asks.url and ctx.session.can_send_request):
         return
     if url.startswith(("http://", "https://")):
