@@ -1,7 +1,8 @@
 """Approvals and grants: what waits for a person, what a person decides, and consent given in advance."""
 
+import json
 from collections.abc import Iterable
-from typing import Annotated, Final, Literal, Protocol, TypeVar
+from typing import Annotated, Any, Final, Literal, Protocol, TypeVar
 from urllib.parse import quote
 
 from msgspec import Meta
@@ -213,6 +214,16 @@ def riskiest_first(items: Iterable[Waits]) -> list[Waits]:
 
 def _care(item: _Waits) -> tuple[int, int, int]:
     return Tier[item.tier], sum(one.grave for one in item.signs), len(item.signs)
+
+
+def decided_on(delta: dict[str, Any]) -> str:
+    """What a decision was about, as far as its own record says: the call that runs now, or the claims."""
+    call = (delta.get("result") or {}).get("call")
+    if call:
+        return f"{call['tool_id']} {json.dumps(call['args'], ensure_ascii=False)}"
+    claims = ((delta.get("gated") or {}).get("bundle") or {}).get("claims") or ()
+    more = f" and {len(claims) - 1} more" if len(claims) > 1 else ""
+    return f"{claims[0]['statement']}{more}" if claims else ""
 
 
 def inbox_page(address: str | None, approval_id: str | None) -> str:

@@ -56,6 +56,7 @@ from beliefd.protocol.approvals import (
     Inbox,
     StatusCard,
     TestRun,
+    decided_on,
     riskiest_first,
 )
 from beliefd.protocol.experiments import DataPicture
@@ -294,16 +295,11 @@ def _decided(payload: dict[str, Any], delta: dict[str, Any]) -> Text:
     said = Text(f"{delta['decision']} {delta['approval_id']}  ", "bold")
     if payload.get("reason"):
         said.append(f"{visible(payload['reason'])}  ", "not bold")
+    about = one_line(decided_on(delta))
     if delta.get("result") is not None:
-        call = delta["result"].get("call")
-        named = "the call," if call is None else one_line(f"{call['tool_id']} {json_text(call['args'])}")
-        return said.append_text(verdict_words(delta["result"], named))
+        return said.append_text(verdict_words(delta["result"], about or "the call,"))
     if delta.get("gated") is not None:
-        claims = delta["gated"]["bundle"]["claims"]
-        more = f" and {len(claims) - 1} more" if len(claims) > 1 else ""
-        return said.append_text(judged_words(delta["gated"])).append(
-            f"  {one_line(claims[0]['statement'])}{more}"
-        )
+        return said.append_text(judged_words(delta["gated"])).append(f"  {about}")
     return said.append_text(_came_of_it(delta, None))
 
 
