@@ -64,9 +64,10 @@ setup: .venv/setup.stamp
 
 # What running needs, which is a plain install, and nothing else.
 .venv/run.stamp: pyproject.toml scripts/venv
-	@echo "setting up .venv: about half a minute"
-	sh scripts/venv $(PYTHON)
-	$(BIN)/python -m pip install --editable .
+	@echo "setting up .venv: one to three minutes, most of it for what is fetched"
+	@sh scripts/venv $(PYTHON)
+	@echo "installing beliefd and what it needs"
+	@$(BIN)/python -m pip install --quiet --editable .
 	@touch $@
 
 # What all tests need beside it.

@@ -538,7 +538,7 @@ export type BeliefPolicy = {
   tier?: "DELETE" | "MODIFY" | "PRIVILEGE" | "READ_ONLY" | "WRITE_LIMITED";
 };
 
-/** The state of a session as callers see it. `status` says what `entropy_proxy` alone would hide. `foreign` is there if the session began elsewhere: who imported it, from where, and up to which event. `seal` is there if nothing more may be written into it. `shortened` is there if obligations, conclusions or metadata are not listed completely. `title` is what it is called: its `metadata.title`, or else its conversation or its hypothesis space. */
+/** The state of a session as callers see it. `status` says what `entropy_proxy` alone would hide. `foreign` is there if the session began elsewhere: who imported it, from where, and up to which event. `seal` is there if nothing more may be written into it. `shortened` is there if obligations, conclusions or metadata are not listed completely. `title` is what it is called: its `metadata.title`, or else its conversation or its hypothesis space. `space` is where it is; it is there if sessions were listed or one was asked for by itself. */
 export type BeliefSnapshot = {
   /** Id of a session; ids are ordered by time */
   session_id: string;
@@ -582,6 +582,8 @@ export type BeliefSnapshot = {
   shortened?: Shortened | null;
   /** `title` is what it is called: its `metadata.title`, or else its conversation or its hypothesis space. */
   title?: string;
+  /** `space` is where it is; it is there if sessions were listed or one was asked for by itself. */
+  space?: string;
 };
 
 /** Somebody who stored content, and when first. */
@@ -2676,7 +2678,7 @@ export type ExperimentView = {
   picture?: DataPicture | null;
 };
 
-/** A call (`call`) or a change of the state (`delta`), on a `state` that is given or on that of a session; or a decision that is on record (`event_id`, and which of its candidates). A session's state is the newest, or that right after the event with the `seq` `at`. `policy` is asked in the place of the one in force; `against` is another one to compare with. `role` and `tier` are those of who would make the change, `mode` the one on a `state` that is given; a call says all three itself. */
+/** A call (`call`) or a change of the state (`delta`), on a `state` that is given or on that of a session; or a decision that is on record (`event_id`, and which of its candidates). A session's state is the newest, or that right after the event with the `seq` `at`. `policy` is asked in the place of the one in force; `against` is another one to compare with. `role`, `tier` and `agent_id` are those of who would make the change, `mode` the one on a `state` that is given; a call says all of them itself. */
 export type ExplainPolicy = {
   /** Id of a session; ids are ordered by time */
   session_id?: string;
@@ -2690,11 +2692,13 @@ export type ExplainPolicy = {
   call?: Question;
   /** A call (`call`) or a change of the state (`delta`), on a `state` that is given or on that of a session; or a decision that is on record (`event_id`, and which of its candidates). */
   delta?: Patch;
-  /** `role` and `tier` are those of who would make the change, `mode` the one on a `state` that is given; a call says all three itself. */
+  /** `role`, `tier` and `agent_id` are those of who would make the change, `mode` the one on a `state` that is given; a call says all of them itself. */
   role?: Role;
-  /** `role` and `tier` are those of who would make the change, `mode` the one on a `state` that is given; a call says all three itself. */
+  /** `role`, `tier` and `agent_id` are those of who would make the change, `mode` the one on a `state` that is given; a call says all of them itself. */
   tier?: "DELETE" | "MODIFY" | "PRIVILEGE" | "READ_ONLY" | "WRITE_LIMITED";
-  /** `role` and `tier` are those of who would make the change, `mode` the one on a `state` that is given; a call says all three itself. */
+  /** `role`, `tier` and `agent_id` are those of who would make the change, `mode` the one on a `state` that is given; a call says all of them itself. */
+  agent_id?: string;
+  /** `role`, `tier` and `agent_id` are those of who would make the change, `mode` the one on a `state` that is given; a call says all of them itself. */
   mode?: "boost" | "eco" | "normal" | "offline-safe" | "throttled";
   /** A call (`call`) or a change of the state (`delta`), on a `state` that is given or on that of a session; or a decision that is on record (`event_id`, and which of its candidates). */
   state?: Record<string, unknown>;

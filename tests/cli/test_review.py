@@ -130,9 +130,10 @@ def test_columns_fit_the_terminal_and_are_coloured_by_tier(data: Path, waiting: 
     code, shown = in_terminal("inbox", "list", "--data", data)
     assert code == 0
     lines = [line for line in shown.splitlines() if "DELETE" in line or "PRIVILEGE" in line]
-    assert [short(name) in line for name, line in zip(waiting.values(), lines, strict=True)] == [True] * 3
+    first, root, last = waiting.values()
+    assert [short(name) in line for name, line in zip((root, first, last), lines, strict=True)] == [True] * 3
     colours = [line[: line.index("E")].rpartition("\x1b[")[2] for line in lines]
-    assert colours[0] == colours[2] != colours[1]
+    assert colours[1] == colours[2] != colours[0]
     assert "[red]carts" in shown
 
 
@@ -143,3 +144,29 @@ def test_a_review_in_json_says_what_was_shown_and_what_came_of_it(
     card, came, left = map(json.loads, went.stdout.splitlines())
     assert card["approval_id"] == came["approval_id"] == waiting["give root to triage"]
     assert (came["status"], left) == ("rejected", {"left": 0})
+
+
+def test_a_list_shows_the_riskiest_first_then_the_oldest(data: Path, waiting: dict[str, str]) -> None:
+    first, root, last = waiting.values()
+    printed = beliefd("inbox", "list", "--data", data).stdout
+    places = [printed.index(name) for name in (root, first, last)]
+    assert places == sorted(places)
+
+
+def test_nobody_is_asked_about_what_is_decided_already(data: Path, waiting: dict[str, str]) -> None:
+    first = waiting["drop orders_old"]
+    answer("inbox", "reject", first, "--yes", "--data", data)
+    at = answer("inbox", "show", first, "--data", data)["decided_at"]
+    late = beliefd("inbox", "approve", first, "--data", data, stdin="y\n")
+    assert late.exit_code == 4
+    assert f"is rejected already, by `operator://local`, at {at}" in late.stderr
+    assert "approve this?" not in late.stderr
+    shown = beliefd("inbox", "show", first, "--data", data).stdout
+    assert "REJECTED by operator://local\n" in shown, "without a reason there is no colon"
+
+
+def test_what_was_decided_stands_in_the_ledger_of_who_decided_it(data: Path, waiting: dict[str, str]) -> None:
+    answer("inbox", "approve", waiting["drop orders_old"], "--yes", "--data", data)
+    printed = beliefd("audit", "who", "operator://local", "--data", data).stdout
+    decided = next(line for line in printed.splitlines() if "APPROVED " in line)
+    assert "drop orders_old" in decided

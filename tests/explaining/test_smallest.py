@@ -15,7 +15,7 @@ from beliefd.kernel.values import Role
 from beliefd.policy.explaining.answering import explained
 from beliefd.policy.explaining.changing import Target, changed
 from beliefd.policy.explaining.searching import smallest
-from beliefd.policy.explaining.trials import Trial, call_trial, delta_trial
+from beliefd.policy.explaining.trials import Trial, call_trial, delta_trial, somebody
 from beliefd.testing.world import policy
 from tests.substrate.kernel import NOW
 from tests.substrate.support import when
@@ -199,7 +199,7 @@ def test_a_change_of_the_state_is_explained_like_a_call() -> None:
     invariant = {"v": 1, "effect": "deny", "subject": None, "when": when("eq", "fact.a.n", 9)}
     given_policy = policy(constraints={"constraint.may": ALLOW, "constraint.invariant.nine": invariant})
     patch = Patch(set={"fact.a": {"v": 1, "n": 9}})
-    answer = explained(delta_trial(given_policy, {}, patch, Role.ENCODER, now=NOW))
+    answer = explained(delta_trial(given_policy, {}, patch, somebody(Role.ENCODER), now=NOW))
     assert (answer.verdict, answer.reasons[0].code) == ("deny", "INVARIANT_BROKEN")
     assert answer.remedy is not None
     (change,) = answer.remedy.changes
@@ -209,7 +209,7 @@ def test_a_change_of_the_state_is_explained_like_a_call() -> None:
 def test_who_may_not_write_is_told_who_may() -> None:
     patch = Patch(set={"fact.a": {"v": 1}})
     answer = explained(
-        delta_trial(policy(constraints={"constraint.may": ALLOW}), {}, patch, Role.AGENT, now=NOW)
+        delta_trial(policy(constraints={"constraint.may": ALLOW}), {}, patch, somebody(Role.AGENT), now=NOW)
     )
     assert answer.remedy is not None
     assert answer.remedy.words == "nothing you can change: a principal with role encoder, tool"

@@ -210,3 +210,57 @@ def test_a_tool_that_the_policy_does_not_declare_may_be_misspelt(files: Any) -> 
         "policy", "explain", "--policy", given["policy"], "--state", given["state"], "--call", given["call"]
     )
     assert "whether there is a tool `paay` (did you mean `pay`?)" in told["left_out"]
+
+
+READERS = {
+    "tools": {"pay": {"executor": "caller", "schema": {"type": "object"}}},
+    "constraints": {
+        "constraint.shop": {"v": 1, "effect": "allow", "subject": None},
+        "constraint.readers": {
+            "v": 2,
+            "effect": "deny",
+            "subject": None,
+            "when": when("eq", "call.agent_tier", "READ_ONLY"),
+        },
+        "constraint.eve": {
+            "v": 2,
+            "effect": "deny",
+            "subject": None,
+            "when": when("eq", "call.agent_id", "agent://eve"),
+        },
+    },
+}
+PAY: dict[str, Any] = {"tool_id": "pay", "args": {"amount": 5}}
+OPEN = {"set": {"fact.shop": {"v": 1, "open": True}}}
+
+
+def test_rules_about_callers_are_covered_by_cases_that_say_who_asks(tmp_path: Path) -> None:
+    policy, path = tmp_path / "policy.json", tmp_path / "cases.json"
+    policy.write_text(json.dumps(READERS))
+    denied = {"expect": {"verdict": "deny", "reason_code": "DENIED"}}
+    cases = [
+        {"call": PAY, "expect": {"verdict": "allow"}},
+        {"call": PAY, "agent_tier": "READ_ONLY", **denied},
+        {"call": PAY, "agent_id": "agent://eve", **denied},
+        {"call": {**PAY, "tier": "READ_ONLY"}, **denied},
+        {"delta": OPEN, "role": "encoder", "agent_tier": "READ_ONLY", **denied},
+        {"delta": OPEN, "role": "encoder", "agent_id": "agent://eve", **denied},
+    ]
+    path.write_text(json.dumps({"cases": cases}))
+    tried = answer("policy", "test", path, "--policy", policy)
+    assert (tried["passed"], tried["failed"], tried["coverage"]["percent"]) == (6, 0, 100.0)
+
+
+@pytest.mark.parametrize("what", ["--call", "--delta"])
+def test_who_asks_is_an_option_of_explain_on_files_and_in_a_session(
+    what: str, tmp_path: Path, data: Path
+) -> None:
+    policy, path = tmp_path / "policy.json", tmp_path / "asked.json"
+    policy.write_text(json.dumps(READERS))
+    path.write_text(json.dumps(PAY if what == "--call" else OPEN))
+    session = answer("session", "declare", "a", "b", "--data", data)["session_id"]
+    for where in ((), ("--session", session, "--data", data)):
+        asked = ("policy", "explain", "--policy", policy, what, path, "--role", "encoder", *where)
+        assert answer(*asked)["verdict"] == "allow"
+        for who in (("--agent-tier", "READ_ONLY"), ("--agent-id", "agent://eve")):
+            assert answer(*asked, *who, code=4)["reason_code"] == "DENIED"

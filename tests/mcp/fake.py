@@ -67,6 +67,7 @@ class FakeJudge:
                 reasons=("a person decides",),
                 approval_id="approval-1",
                 approval_url="http://127.0.0.1:8642/v1/approvals/approval-1",
+                inbox_url="http://127.0.0.1:8642/inbox/approval-1",
             )
         if call.join_key in self.begun:
             call_id = self.begun[call.join_key]

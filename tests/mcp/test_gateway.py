@@ -117,7 +117,7 @@ def test_an_elicitation_that_is_accepted_at_once_is_no_approval(place: Place) ->
             assert told_of(waits)["decision"] == "waits"
 
     run(scenario)
-    assert [params.url for params in shown] == ["http://127.0.0.1:8642/v1/approvals/approval-1"]
+    assert [params.url for params in shown] == ["http://127.0.0.1:8642/inbox/approval-1"]
     assert place.effects() == []
 
 

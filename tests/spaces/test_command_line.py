@@ -37,3 +37,21 @@ def test_a_session_and_content_go_into_a_space(tmp_path: Path) -> None:
     assert beliefd("content", "put", str(path), "--in", "lab", *data).exit_code == 0
     lost = beliefd("content", "put", str(path), "--in", "nowhere", *data)
     assert (lost.exit_code, "no space `nowhere`" in lost.stderr) == (2, True)
+
+
+def test_sessions_are_listed_with_their_titles_and_where_they_are(tmp_path: Path) -> None:
+    data = ("--data", str(tmp_path))
+    titled = ("--metadata", '{"title": "why is it slow"}', *data, "--json")
+    first = json.loads(beliefd("session", "declare", "a", "b", *titled).stdout)["session_id"]
+    head, line = beliefd("session", "list", *data).stdout.splitlines()
+    assert head.split()[:3] == ["session", "title", "left"], "who uses no spaces sees none"
+    assert "why is it slow" in line
+    shown = beliefd("session", "show", first, *data).stdout.splitlines()[0]
+    assert shown == f"session {first}  event 1  why is it slow"
+    beliefd("space", "create", "lab", *data)
+    made = json.loads(beliefd("session", "declare", "a", "b", "--in", "lab", *data, "--json").stdout)
+    head, *lines = beliefd("session", "list", *data).stdout.splitlines()
+    assert head.split()[:4] == ["session", "title", "space", "left"]
+    assert [line.split()[-5] for line in lines] == ["default", "lab"]
+    shown = beliefd("session", "show", made["session_id"], *data).stdout
+    assert f"session {made['session_id']}  event 1  space lab\n" in shown

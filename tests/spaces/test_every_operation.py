@@ -157,9 +157,9 @@ def test_nothing_begins_in_a_space_without_the_right_to(
     before = everything(world)
     told = f"{operation.name} takes the right to `{operation.needs}` in "
     for space, rights, expected in (
-        (LAB, DEFAULT_RIGHTS[role], (Code.NOT_FOUND, f"no space `{LAB}`")),
-        ("unknown", DEFAULT_RIGHTS[role], (Code.NOT_FOUND, "no space `unknown`")),
-        ("unknown", f"*={most}", (Code.NOT_FOUND, "no space `unknown`")),
+        (LAB, DEFAULT_RIGHTS[role], (Code.NOT_FOUND, f"no space `{LAB}` that you may see")),
+        ("unknown", DEFAULT_RIGHTS[role], (Code.NOT_FOUND, "no space `unknown` that you may see")),
+        ("unknown", f"*={most}", (Code.NOT_FOUND, "no space `unknown` that you may see")),
         (LAB, f"{LAB}=read", (Code.FORBIDDEN, told + place_of(operation, LAB))),
         (DEFAULT_SPACE, "default=read", (Code.FORBIDDEN, told + place_of(operation, DEFAULT_SPACE))),
     ):

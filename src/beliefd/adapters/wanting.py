@@ -8,6 +8,7 @@ import msgspec
 from msgspec import Struct
 
 from beliefd.kernel.canonical import digest
+from beliefd.protocol.approvals import inbox_page
 from beliefd.protocol.substrate import CandidateAnswer
 
 MOST_RATIONALE: Final = 2_000
@@ -73,6 +74,7 @@ class Decision(Struct, frozen=True, kw_only=True):
     call_id: str | None = None
     approval_id: str | None = None
     approval_url: str | None = None
+    inbox_url: str | None = None
     tool_id: str = ""
     args: dict[str, Any] = {}
 
@@ -90,6 +92,7 @@ class Decision(Struct, frozen=True, kw_only=True):
         return {
             "approval_id": self.approval_id,
             "approval_url": self.approval_url,
+            "inbox_url": self.inbox_url,
             "tool": self.tool_id,
             "arguments": self.args,
             "reason": self.words,
@@ -125,6 +128,7 @@ def waiting(asked: Wanted, approval_id: str, address: str, answer: CandidateAnsw
         code=answer.reason_code,
         approval_id=approval_id,
         approval_url=f"{address}/v1/approvals/{approval_id}",
+        inbox_url=inbox_page(address, approval_id) or None,
         tool_id=asked.tool_id,
         args=asked.args,
     )

@@ -3,19 +3,16 @@
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from msgspec.structs import replace
-
 from beliefd.cli.target import Target
 from beliefd.kernel.errors import invalid
 from beliefd.kernel.values import Role
 
 if TYPE_CHECKING:
     from beliefd.kernel.policy import Policy
-    from beliefd.kernel.substrate.guarantees import ModeName
     from beliefd.protocol.explaining import PolicyExplanation
 
 
-def explain(target: Target, role: str, mode: "ModeName | None", **given: Any) -> "PolicyExplanation":
+def explain(target: Target, role: str, **given: Any) -> "PolicyExplanation":
     """INVARIANT: with a policy and no session nobody is asked, and nothing is needed but the files."""
     policy, against = _policy(given.pop("policy_file")), _policy(given.pop("against_file"))
     session_id, event_id = given.pop("session_id"), given.pop("event_id")
@@ -29,13 +26,16 @@ def explain(target: Target, role: str, mode: "ModeName | None", **given: Any) ->
         from beliefd.policy.trial import Files, explain_files
         from beliefd.steward.environment import now
 
-        files = Files(role=Role(role), **given)
-        return explain_files(policy, replace(files, mode=mode or files.mode), now(), against)
+        files = Files(role=Role(role), **{name: one for name, one in given.items() if one is not None})
+        return explain_files(policy, files, now(), against)
     if given["capability_file"] is not None:
         raise invalid("--capability goes with files alone: with --policy, without --session", "--capability")
     call = _document(given["call_file"])
-    if isinstance(call, dict) and mode is not None and session_id is None:
-        call, mode = {"mode": mode, **call}, None
+    who = {"tier": given["agent_tier"], "agent_id": given["agent_id"], "mode": given["mode"]}
+    if isinstance(call, dict):
+        # A session has its own mode: that one is given is for the server to refuse.
+        beside = {} if session_id is None else {"mode": who.pop("mode")}
+        call, who = {**{name: one for name, one in who.items() if one is not None}, **call}, beside
     asked = {
         "session_id": session_id,
         "event_id": event_id,
@@ -44,7 +44,7 @@ def explain(target: Target, role: str, mode: "ModeName | None", **given: Any) ->
         "policy": policy,
         "against": against,
         "role": role,
-        "mode": mode,
+        **who,
         "call": call,
         "delta": _document(given["delta_file"]),
         "state": _document(given["state_file"]),

@@ -62,14 +62,10 @@ def filled(calls: "Calls", limit: int, cursor: str | None = None, **asked: Any) 
     return page
 
 
-def riskiest_first(cards: "list[ApprovalCard]") -> "list[ApprovalCard]":
-    from beliefd.kernel.values import Tier
-
-    return sorted(cards, key=lambda card: (-Tier[card.tier], card.opened_at))
-
-
 def review(target: "Target", **asked: Any) -> Exit:
     """Exits with 3 if something that was shown still waits."""
+    from beliefd.protocol.approvals import riskiest_first
+
     with target.calls() as calls:
         with progress("reading the inbox", None) as report:
             found = []

@@ -42,7 +42,7 @@ class Message(Struct, frozen=True):
 
 
 def message_of(card: "ApprovalCard", place: str | None) -> Message:
-    from beliefd.protocol.approvals import change_of
+    from beliefd.protocol.approvals import change_of, inbox_page
 
     change = change_of(card.status)
     kind = str(card.subject.__struct_config__.tag)
@@ -53,7 +53,7 @@ def message_of(card: "ApprovalCard", place: str | None) -> Message:
         "approval.decided": f"is {card.status}{by}",
     }[change]
     name = card.approval_id
-    link = f"{place.rstrip('/')}/inbox/{name}" if place else f"beliefd inbox show {name}"
+    link = inbox_page(place, name) or f"beliefd inbox show {name}"
     lines = (
         f"proposed by {visible(card.proposer)} in session {card.session_id}",
         *((f"open until {card.expires_at}",) if change == "approval.pending" else ()),

@@ -10,7 +10,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined, pass_context, se
 from jinja2.runtime import Context
 from markupsafe import Markup, escape
 
-from beliefd.kernel.values import Tier, seconds
+from beliefd.kernel.values import seconds
 from beliefd.protocol.visible import visible, visible_json, visible_lines
 
 T = TypeVar("T")
@@ -136,7 +136,3 @@ def size(count: int) -> str:
 
 def now() -> str:
     return datetime.now(UTC).isoformat().replace("+00:00", "Z")
-
-
-def risk(tier: str) -> int:
-    return int(Tier[tier])

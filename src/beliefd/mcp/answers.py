@@ -44,12 +44,13 @@ def not_run(judgement: Judgement, unannounced: bool = False) -> Result:
         "status": judgement.status,
         "approval_id": judgement.approval_id,
         "approval_url": judgement.approval_url,
+        "inbox_url": judgement.inbox_url,
     }
     reasons = "; ".join(judgement.reasons) or judgement.code or "no reason was given"
     if unannounced:
         reasons += f". {UNANNOUNCED}"
     if judgement.approval_id:
-        places = [place for place in (judgement.approval_url, judgement.decide_at) if place]
+        places = [place for place in (judgement.inbox_url, judgement.decide_at) if place]
         where = f" ({'; '.join(places)})" if places else ""
         words = (
             "beliefd: this call waits for a person; it has not run. "

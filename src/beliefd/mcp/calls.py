@@ -167,7 +167,7 @@ async def _asked(talk: Conversation, proposed: Proposed) -> Judgement:
 async def _point_at_inbox(talk: Conversation, caller: Caller, judgement: Judgement) -> None:
     """Show people where to decide, where the client can. What they answer here decides nothing."""
     asks = caller.session.client_capabilities and caller.session.client_capabilities.elicitation
-    url = judgement.approval_url or ""
+    url = judgement.inbox_url or ""
     if not (talk.config.point_at_inbox and asks and asks.url and caller.session.can_send_request):
         return
     if url.startswith(("http://", "https://")):

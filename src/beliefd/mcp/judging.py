@@ -22,7 +22,8 @@ class Proposed(Struct, frozen=True):
 class Judgement(Struct, frozen=True, kw_only=True):
     """What was decided. `seconds` is how long the permit lasts; without one, nothing may run.
 
-    `approval_id` is set where a person is asked, who decides at `decide_at`.
+    `approval_id` is set where a person is asked, who decides at `inbox_url` or by `decide_at`; a program asks
+    about it at `approval_url`.
     """
 
     session_id: str
@@ -33,6 +34,7 @@ class Judgement(Struct, frozen=True, kw_only=True):
     status: str | None = None
     approval_id: str | None = None
     approval_url: str | None = None
+    inbox_url: str | None = None
     decide_at: str = ""
 
 

@@ -13,6 +13,7 @@ from beliefd.kernel.errors import BeliefdError, Code
 from beliefd.kernel.substrate.constraints import Reason
 from beliefd.kernel.values import seconds
 from beliefd.mcp.judging import Judgement, Outcome, Pins, Proposed, Waiting
+from beliefd.protocol.approvals import inbox_page
 from beliefd.protocol.conversations import HYPOTHESES, ONTOLOGY
 from beliefd.protocol.substrate import CandidateAnswer
 
@@ -74,6 +75,7 @@ class ServedJudge:
             status=answer.status,
             approval_id=answer.approval_id,
             approval_url=urljoin(self._link_to, link) if self._link_to and link else None,
+            inbox_url=inbox_page(self._link_to, answer.approval_id) or None,
             decide_at=self._decide_at.format(answer.approval_id) if answer.approval_id else "",
         )
 

@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any
 
 from msgspec import UNSET, Struct, UnsetType
+from msgspec.structs import fields, replace
 
 from beliefd.documents import read_document
 from beliefd.kernel.errors import invalid
@@ -15,10 +16,10 @@ from beliefd.kernel.substrate.guarantees import ModeName
 from beliefd.kernel.substrate.proposals import Patch
 from beliefd.kernel.substrate.question import Question
 from beliefd.kernel.substrate.state import NORMAL_MODE
-from beliefd.kernel.values import Role, Value
+from beliefd.kernel.values import Id, Role, TierName, Value
 from beliefd.policy.coverage import fired_by
 from beliefd.policy.explaining.answering import explained, under
-from beliefd.policy.explaining.trials import Trial, call_trial, delta_trial
+from beliefd.policy.explaining.trials import Trial, call_trial, delta_trial, somebody
 from beliefd.protocol.explaining import PolicyExplanation
 from beliefd.protocol.wire import convert
 
@@ -29,14 +30,16 @@ class Expected(Value, frozen=True):
 
 
 class Case(Value, frozen=True):
-    """One call, or one change of the state by somebody of a `role` in a `mode`, and what should become of it;
-    a call says both itself. `state` is laid over the file's."""
+    """One call, or one change of the state, and what should become of it: by somebody of a `role`, with a
+    tier and an id, in a `mode`; a call may say each of these itself. `state` is laid over the file's."""
 
     expect: Expected
     call: Question | UnsetType = UNSET
     delta: Patch | UnsetType = UNSET
     role: Role = Role.AGENT
     mode: ModeName = NORMAL_MODE
+    agent_tier: TierName = "PRIVILEGE"
+    agent_id: Id | UnsetType = UNSET
     name: str = ""
     state: dict[str, Any] = {}
 
@@ -46,9 +49,10 @@ class Case(Value, frozen=True):
 
     def trial(self, policy: Policy, state: dict[str, Any], now: str) -> Trial:
         if self.delta is not UNSET:
-            return delta_trial(policy, state, self.delta, self.role, now=now, mode=self.mode)
+            who = somebody(self.role, self.agent_tier, self.agent_id)
+            return delta_trial(policy, state, self.delta, who, now, self.mode)
         assert self.call is not UNSET  # noqa: S101 - one of them is there
-        return call_trial(policy, state, self.call, None, now)
+        return call_trial(policy, state, by(self, self.call), None, now)
 
 
 class Cases(Value, frozen=True):
@@ -75,6 +79,15 @@ class Files(Struct, frozen=True, kw_only=True):
     capability_file: Path | None = None
     role: Role = Role.AGENT
     mode: ModeName = NORMAL_MODE
+    agent_tier: TierName = "PRIVILEGE"
+    agent_id: Id | UnsetType = UNSET
+
+
+def by(told: Case | Files, call: Question) -> Question:
+    """The call with what is told of its caller beside it, where it says nothing else itself."""
+    beside = {"role": told.role, "tier": told.agent_tier, "agent_id": told.agent_id, "mode": told.mode}
+    silent = {field.name for field in fields(Question) if getattr(call, field.name) == field.default}
+    return replace(call, **{name: value for name, value in beside.items() if name in silent})
 
 
 def explain_files(policy: Policy, files: Files, now: str, against: Policy | None = None) -> PolicyExplanation:
@@ -85,13 +98,14 @@ def explain_files(policy: Policy, files: Files, now: str, against: Policy | None
     patch = None if files.delta_file is None else convert(read_document(files.delta_file), Patch)
     question = None
     if files.call_file is not None:
-        question = convert({"mode": files.mode, **_object(files.call_file)}, Question)
+        question = by(files, convert(_object(files.call_file), Question))
 
-    def trial(by: Policy) -> Trial:
+    def trial(under_policy: Policy) -> Trial:
         if patch is not None:
-            return delta_trial(by, state, patch, files.role, now=now, mode=files.mode)
+            who = somebody(files.role, files.agent_tier, files.agent_id)
+            return delta_trial(under_policy, state, patch, who, now, files.mode)
         assert question is not None  # noqa: S101 - one of them is given
-        return call_trial(by, state, question, capability, now)
+        return call_trial(under_policy, state, question, capability, now)
 
     others = [] if against is None else [under("against", trial(against))]
     return explained(trial(policy), others)

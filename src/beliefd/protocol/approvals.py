@@ -1,6 +1,9 @@
 """Approvals and grants: what waits for a person, what a person decides, and consent given in advance."""
 
-from typing import Annotated, Final, Literal
+import json
+from collections.abc import Iterable
+from typing import Annotated, Any, Final, Literal, Protocol, TypeVar
+from urllib.parse import quote
 
 from msgspec import Meta
 
@@ -28,7 +31,7 @@ from beliefd.kernel.intents.state import Change, EpistemicStatus
 from beliefd.kernel.labels import Label
 from beliefd.kernel.substrate.proposals import CallCandidate, DeltaCandidate
 from beliefd.kernel.transfers.state import Foreign
-from beliefd.kernel.values import Id, TierName
+from beliefd.kernel.values import Id, Tier, TierName
 from beliefd.protocol.afterwards import AgreementProgress, Correction, EndedClaim
 from beliefd.protocol.asked import AskedCall, DecidedBefore, Sign
 from beliefd.protocol.beliefs import ArchivedSession, BrokenLedger
@@ -190,6 +193,42 @@ class ApprovalCard(Answer, frozen=True):
         """The claims, if it is about a bundle of them."""
         bundle = getattr(self.subject, "bundle", None)
         return [] if bundle is None else list(bundle.claims)
+
+
+class _Waits(Protocol):
+    @property
+    def tier(self) -> str: ...
+    @property
+    def opened_at(self) -> str: ...
+    @property
+    def signs(self) -> list[Sign]: ...
+
+
+Waits = TypeVar("Waits", bound=_Waits)
+
+
+def riskiest_first(items: Iterable[Waits]) -> list[Waits]:
+    """What people decide first: by tier, then by what was found out about it, then the oldest."""
+    return sorted(sorted(items, key=lambda one: one.opened_at), key=_care, reverse=True)
+
+
+def _care(item: _Waits) -> tuple[int, int, int]:
+    return Tier[item.tier], sum(one.grave for one in item.signs), len(item.signs)
+
+
+def decided_on(delta: dict[str, Any]) -> str:
+    """What a decision was about, as far as its own record says: the call that runs now, or the claims."""
+    call = (delta.get("result") or {}).get("call")
+    if call:
+        return f"{call['tool_id']} {json.dumps(call['args'], ensure_ascii=False)}"
+    claims = ((delta.get("gated") or {}).get("bundle") or {}).get("claims") or ()
+    more = f" and {len(claims) - 1} more" if len(claims) > 1 else ""
+    return f"{claims[0]['statement']}{more}" if claims else ""
+
+
+def inbox_page(address: str | None, approval_id: str | None) -> str:
+    """Where a person decides about it, in the console of the server at `address`; empty if there is none."""
+    return f"{address.rstrip('/')}/inbox/{quote(approval_id, safe='')}" if address and approval_id else ""
 
 
 def change_of(status: str) -> InboxNews:

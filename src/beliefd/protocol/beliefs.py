@@ -80,7 +80,8 @@ class BeliefSnapshot(Answer, frozen=True):
     `foreign` is there if the session began elsewhere: who imported it, from where, and up to which event.
     `seal` is there if nothing more may be written into it.
     `shortened` is there if obligations, conclusions or metadata are not listed completely. `title` is what it
-    is called: its `metadata.title`, or else its conversation or its hypothesis space.
+    is called: its `metadata.title`, or else its conversation or its hypothesis space. `space` is where it is;
+    it is there if sessions were listed or one was asked for by itself.
     """
 
     session_id: str
@@ -104,6 +105,7 @@ class BeliefSnapshot(Answer, frozen=True):
     seal: Seal | None = None
     shortened: Shortened | None = None
     title: str = ""
+    space: str = ""
 
 
 class Listed(Struct, frozen=True):

@@ -24,8 +24,9 @@ class ExplainPolicy(Value, frozen=True):
     or a decision that is on record (`event_id`, and which of its candidates).
 
     A session's state is the newest, or that right after the event with the `seq` `at`. `policy` is asked in
-    the place of the one in force; `against` is another one to compare with. `role` and `tier` are those of
-    who would make the change, `mode` the one on a `state` that is given; a call says all three itself.
+    the place of the one in force; `against` is another one to compare with. `role`, `tier` and `agent_id` are
+    those of who would make the change, `mode` the one on a `state` that is given; a call says all of them
+    itself.
     """
 
     session_id: Id | UnsetType = UNSET
@@ -36,6 +37,7 @@ class ExplainPolicy(Value, frozen=True):
     delta: Patch | UnsetType = UNSET
     role: Role = Role.AGENT
     tier: TierName = "PRIVILEGE"
+    agent_id: Id | UnsetType = UNSET
     mode: ModeName | UnsetType = UNSET
     state: Object | UnsetType = UNSET
     policy: Policy | UnsetType = UNSET

@@ -70,7 +70,8 @@ class Gate:
     async def _check_space(self, operation: Operation, right: Right, call: Call) -> None:
         space = space_of(call)
         if not (call.rights.may(Right.READ, space) and await self._spaces.exists(space)):
-            raise BeliefdError(Code.NOT_FOUND, f"no space `{shown(space)}`", {"path": "space"})
+            told = f"no space `{shown(space)}` that you may see"
+            raise BeliefdError(Code.NOT_FOUND, told, {"path": "space"})
         if right is Right.ADMIN and not call.rights.everywhere(right):
             # A ledger that comes from elsewhere may name anybody: taking it in is for who may everything.
             raise _forbidden(operation, right, "every space")

@@ -13,7 +13,7 @@ from beliefd.cli.files import read_list
 from beliefd.cli.options import AT, FILE, NOTES, page_options, setting, together
 from beliefd.cli.output import DECISION_EXITS, Exit, console, exit_of_call, passed
 from beliefd.cli.target import Question, Target, asks, target_options
-from beliefd.kernel.approvals.state import ApprovalStatus, SubjectKind
+from beliefd.kernel.approvals.state import OPEN, ApprovalStatus, SubjectKind
 from beliefd.kernel.errors import BeliefdError, Code
 from beliefd.kernel.values import Tier
 
@@ -54,7 +54,10 @@ NARROWED = together(
     page_options("APPROVAL"),
 )
 def list_(**asked: Any) -> Question:
-    """What waits, oldest first, across all sessions."""
+    """What waits across all sessions, the riskiest first, then the oldest.
+
+    Pages go by time, and so does --json; a page is put in order by itself.
+    """
     from beliefd.cli.reviewing import filled
 
     return lambda calls: filled(calls, **asked)
@@ -201,6 +204,7 @@ def _decide(
             card = calls.show_approval(approval_id)
             content_hash = card.content_hash
             if not yes:
+                _still_open(card)
                 _confirm(card, decision)
         try:
             answer = calls.decide_approval(approval_id, decision, content_hash=content_hash, **given)
@@ -208,6 +212,15 @@ def _decide(
             raise _with_hint(error, target) from None
     output.show(answer, target.as_json)
     return answer
+
+
+def _still_open(card: "ApprovalCard") -> None:
+    """Nobody is asked about what is settled: who settled it, and when."""
+    if card.status not in OPEN:
+        by = f", by `{output.visible(card.decided_by)}`" if card.decided_by else ""
+        at = f", at {card.decided_at}" if card.decided_at else ""
+        told = f"approval `{card.approval_id}` is {card.status} already{by}{at}"
+        raise BeliefdError(Code.CONFLICT, told, {"path": "$.approval_id", "status": card.status})
 
 
 def _with_hint(error: BeliefdError, target: Target) -> BeliefdError:

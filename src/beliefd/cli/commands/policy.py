@@ -13,7 +13,7 @@ from beliefd.cli.options import FILE_PATH, Decorator, json_object
 from beliefd.cli.output import DECISION_EXITS, Exit, Reply, passed, replies
 from beliefd.cli.target import Question, Target, asks, target_options
 from beliefd.kernel.substrate.guarantees import ABOUT, SAYS, Guarantee, ModeName
-from beliefd.kernel.values import Role
+from beliefd.kernel.values import Role, TierName
 from beliefd.policy.backtesting.names import FORMATS
 from beliefd.policy.key_words import KEYS
 from beliefd.policy.presets import PRESETS
@@ -81,6 +81,12 @@ def adopt(path: Path) -> Question:
     type=click.Choice(get_args(ModeName)),
     help="In which mode, on a state that is given. A call can say so itself.",
 )
+@option(
+    "--agent-tier",
+    type=click.Choice(get_args(TierName)),
+    help="The tier of who asks. A call can say so itself.  [default: PRIVILEGE]",
+)
+@option("--agent-id", metavar="ID", help="The id of who asks. A call can say so itself.")
 @option("--against", "against_file", type=PATH, help="Another policy, to compare with.")
 @option(
     "--capability",

@@ -20,13 +20,24 @@ from beliefd.cli.views.claims import (
     override_lines,
     progress_lines,
 )
-from beliefd.cli.views.drawing import TIER_STYLE, EventDetails, EventWords, age, json_text, names, page, view
+from beliefd.cli.views.drawing import (
+    TIER_STYLE,
+    EventDetails,
+    EventWords,
+    age,
+    json_text,
+    names,
+    one_line,
+    page,
+    view,
+)
 from beliefd.cli.views.experiments import OUTCOME_STYLE, prediction_words
 from beliefd.cli.views.measurements import measurement_lines
 from beliefd.cli.views.observations import LABEL_STYLE
 from beliefd.cli.views.substrate import verdict_words
 from beliefd.cli.views.system import foreign_lines
 from beliefd.kernel.approvals.state import (
+    OPEN,
     BundleSubject,
     CallSubject,
     DefinitionSubject,
@@ -39,7 +50,15 @@ from beliefd.kernel.catalogues.state import OfferedTool
 from beliefd.kernel.intents.changes import WORDINGS
 from beliefd.kernel.intents.state import Change
 from beliefd.kernel.substrate.proposals import CallCandidate, DeltaCandidate
-from beliefd.protocol.approvals import ApprovalCard, DecidedApproval, Inbox, StatusCard, TestRun
+from beliefd.protocol.approvals import (
+    ApprovalCard,
+    DecidedApproval,
+    Inbox,
+    StatusCard,
+    TestRun,
+    decided_on,
+    riskiest_first,
+)
 from beliefd.protocol.experiments import DataPicture
 
 LABELS: dict[type[Subject], str] = {
@@ -54,7 +73,10 @@ LABELS: dict[type[Subject], str] = {
 
 @view.register
 def inbox(found: Inbox) -> RenderableType:
-    items: list[RenderableType] = [Items(found.approvals)] if found.approvals else []
+    cards = found.approvals
+    if all(card.status in OPEN for card in cards):  # what is settled stays in the order of its page
+        cards = riskiest_first(cards)
+    items: list[RenderableType] = [Items(cards)] if cards else []
     rest = [*map(view, found.broken), *map(view, found.archived)]
     return page([*items, *rest], found.next, "nothing waits")
 
@@ -273,10 +295,11 @@ def _decided(payload: dict[str, Any], delta: dict[str, Any]) -> Text:
     said = Text(f"{delta['decision']} {delta['approval_id']}  ", "bold")
     if payload.get("reason"):
         said.append(f"{visible(payload['reason'])}  ", "not bold")
+    about = one_line(decided_on(delta))
     if delta.get("result") is not None:
-        return said.append_text(verdict_words(delta["result"], "the call,"))
+        return said.append_text(verdict_words(delta["result"], about or "the call,"))
     if delta.get("gated") is not None:
-        return said.append_text(judged_words(delta["gated"]))
+        return said.append_text(judged_words(delta["gated"])).append(f"  {about}")
     return said.append_text(_came_of_it(delta, None))
 
 

@@ -8,9 +8,19 @@ from rich.table import Table
 from rich.text import Text
 
 from beliefd.cli.output import visible
-from beliefd.cli.views.drawing import EventDetails, EventWords, bar, first_names, json_text, page, view
+from beliefd.cli.views.drawing import (
+    EventDetails,
+    EventWords,
+    bar,
+    first_names,
+    json_text,
+    one_line,
+    page,
+    view,
+)
 from beliefd.cli.views.observations import LABEL_STYLE
 from beliefd.cli.views.system import foreign_lines
+from beliefd.kernel.values import DEFAULT_SPACE
 from beliefd.protocol.beliefs import (
     ArchivedSession,
     BeliefSnapshot,
@@ -47,7 +57,9 @@ def measure(snapshot: BeliefSnapshot) -> Text:
 @view.register
 def snapshot(answer: BeliefSnapshot) -> RenderableType:
     lines: list[RenderableType] = [
-        Text.assemble(("session ", "dim"), answer.session_id, ("  event ", "dim"), str(answer.seq)),
+        Text.assemble(
+            ("session ", "dim"), answer.session_id, ("  event ", "dim"), str(answer.seq), *_called(answer)
+        ),
         *foreign_lines(answer.foreign),
         measure(answer),
         Columns([Text(visible(name), "bold") for name in answer.survivors[:SHOWN_NAMES]], padding=(0, 2)),
@@ -73,6 +85,14 @@ def snapshot(answer: BeliefSnapshot) -> RenderableType:
         again = f" ({times} times)" if times > 1 else ""
         lines.append(Text.assemble(("conclusion ", "dim"), (visible(name), "green"), again))
     return Group(*lines, *_shortened(answer))
+
+
+def _called(answer: BeliefSnapshot) -> list[tuple[str, str]]:
+    """Where it is and what it is called, if somebody has chosen either."""
+    space = answer.space if answer.space not in ("", DEFAULT_SPACE) else ""
+    title = answer.title if answer.title != answer.ontology.hypothesis_space_id else ""
+    told = [("  space ", "dim"), (visible(space), "")] if space else []
+    return [*told, ("  ", ""), (one_line(title), "bold")] if title else told
 
 
 def _shortened(answer: BeliefSnapshot) -> list[Text]:
@@ -127,11 +147,15 @@ def ruling(answer: Ruled | Concluded) -> RenderableType:
 
 @view.register
 def sessions(found: SessionPage) -> RenderableType:
-    table = Table("session", "space", "left", "bits", "status", "events", "", box=None, pad_edge=False)
+    # Who uses no spaces sees none.
+    placed = any(item.space != DEFAULT_SPACE for item in found.sessions)
+    named = ["session", "title", *(["space"] if placed else []), "left", "bits", "status", "events", ""]
+    table = Table(*named, box=None, pad_edge=False)
     for item in found.sessions:
         table.add_row(
             item.session_id,
-            Text(visible(item.ontology.hypothesis_space_id)),
+            Text(one_line(item.title)),
+            *([Text(visible(item.space))] if placed else []),
             f"{item.n_survivors}/{item.n_hypotheses}",
             f"{item.entropy_proxy:.2f}",
             Text(item.status, STATUS_STYLE[item.status]),

@@ -183,7 +183,10 @@ def _action_words(action: DecidedAction) -> str:
 
 
 def approver_words(decided: Sequence[HumanApproval]) -> list[Text]:
-    return [Text(f"{one.decision} by {visible(one.approver)}: {visible(one.reason)}") for one in decided]
+    return [
+        Text(f"{one.decision} by {visible(one.approver)}{f': {visible(one.reason)}' if one.reason else ''}")
+        for one in decided
+    ]
 
 
 def _measure(value: float | str | None) -> str:

@@ -18,6 +18,7 @@ EventWords = Callable[[dict[str, Any], dict[str, Any]], Text]
 EventDetails = Callable[[dict[str, Any], dict[str, Any]], list[Text]]
 """What stands below that, a line each."""
 BAR = 30
+TOLD = 80
 TIER_STYLE = {
     "READ_ONLY": "dim",
     "WRITE_LIMITED": "cyan",
@@ -71,6 +72,12 @@ def first_names(ids: Sequence[str], limit: int = 8, count: int | None = None) ->
 
 def json_text(value: Any) -> str:
     return visible(json.dumps(value, ensure_ascii=False))
+
+
+def one_line(text: str) -> str:
+    """What something is about, as long as a line has room for it."""
+    shown = visible(text)
+    return shown if len(shown) <= TOLD else f"{shown[: TOLD - 1]}…"
 
 
 def page(lines: Sequence[RenderableType], after: str | None, nothing: str) -> RenderableType:

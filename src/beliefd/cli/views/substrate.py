@@ -98,11 +98,14 @@ def candidate(result: CandidateAnswer) -> RenderableType:
 
 
 def _came_to(result: CandidateAnswer) -> str:
-    """A call that was stopped never ran: it has no result, not even an empty one."""
+    """A call that was stopped never ran, and one that is scheduled has not: neither has a result, not even an
+    empty one."""
     if result.status == "stopped":
         return "stopped before it began"
     if result.permit is not None:
         return f"yours to run until {result.permit.expires_at}: {result.call_id}"
+    if result.status == "scheduled":
+        return result.status
     return f"{result.status}: {json_text(result.result)}"
 
 

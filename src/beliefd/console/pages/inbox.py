@@ -8,12 +8,12 @@ from urllib.parse import urlencode
 from msgspec import Struct
 
 from beliefd.console.app import Seen, Visitor
-from beliefd.console.rendering import headline, risk
+from beliefd.console.rendering import headline
 from beliefd.kernel.approvals.state import OPEN, ApprovalStatus
 from beliefd.kernel.errors import BeliefdError, Code
 from beliefd.kernel.substrate.proposals import CallCandidate
 from beliefd.kernel.values import PEOPLE
-from beliefd.protocol.approvals import ApprovalCard, Inbox
+from beliefd.protocol.approvals import ApprovalCard, Inbox, riskiest_first
 from beliefd.protocol.asked import Sign
 from beliefd.protocol.beliefs import ArchivedSession, BrokenLedger
 
@@ -58,11 +58,6 @@ class Row(Struct, frozen=True):
     settled: str
     settled_at: str | None
 
-    @property
-    def care(self) -> tuple[int, int, int]:
-        """How much care it takes: by its tier, then by what was found out about it."""
-        return risk(self.tier), sum(one.grave for one in self.signs), len(self.signs)
-
 
 FILTERS: Final[dict[str, Callable[[Row], str]]] = {
     "tier": lambda row: row.tier,
@@ -98,7 +93,7 @@ async def waiting(visitor: Visitor) -> Seen:
     found = await _all(visitor, status, space)
     wanted = {name: visitor.query[name] for name in FILTERS if visitor.query.get(name)}
     rows = [row for row in found.rows if all(FILTERS[name](row) == value for name, value in wanted.items())]
-    rows = in_order(rows) if status in OPEN else sorted(rows, key=_newest, reverse=True)
+    rows = riskiest_first(rows) if status in OPEN else sorted(rows, key=_newest, reverse=True)
     first = min(_number(visitor.query.get("from", "0")), len(rows))
     batch = status == "information" and visitor.asker.principal.role in PEOPLE
     values = {
@@ -123,10 +118,6 @@ async def waiting(visitor: Visitor) -> Seen:
     return Seen("inbox.html", values)
 
 
-def in_order(rows: list[Row]) -> list[Row]:
-    return sorted(sorted(rows, key=lambda row: row.opened_at), key=lambda row: row.care, reverse=True)
-
-
 def _newest(row: Row) -> str:
     return row.settled_at or row.opened_at
 
@@ -134,7 +125,7 @@ def _newest(row: Row) -> str:
 async def next_item(visitor: Visitor, but: str) -> Next:
     """What to decide after `but`, and how much waits."""
     found = await _all(visitor, "pending", "")
-    rows = in_order([row for row in found.rows if row.approval_id != but])
+    rows = riskiest_first([row for row in found.rows if row.approval_id != but])
     return Next(rows[0] if rows else None, len(rows))
 
 

@@ -6,6 +6,7 @@ from urllib.parse import quote
 from msgspec import Struct
 
 from beliefd.console.rendering import headline
+from beliefd.protocol.approvals import decided_on
 
 NAMED: Final = 6
 WORDS: Final = (
@@ -54,7 +55,8 @@ def _words(payload: dict[str, Any], delta: dict[str, Any]) -> str:
     if "tool_id" in call:
         return str(call["tool_id"])
     if "decision" in payload:
-        return f"{payload['decision']} {payload.get('reason', '')}"
+        told = (payload["decision"], decided_on(delta), payload.get("reason"))
+        return " ".join(str(one) for one in told if one)
     return " ".join(str(payload[name]) for name in WORDS if isinstance(payload.get(name), str))
 
 

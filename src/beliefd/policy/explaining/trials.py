@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from difflib import get_close_matches
 from typing import Any, Final
 
-from msgspec import UNSET, Struct
+from msgspec import UNSET, Struct, UnsetType
 from msgspec.structs import replace
 
 from beliefd.kernel.adopted import Adopted
@@ -129,12 +129,16 @@ def argument_errors(policy: Policy, question: Question) -> tuple[str, ...]:
         raise invalid(f"the schema of `{question.tool_id}` is none: {error}", "$.tools") from None
 
 
+def somebody(role: Role, tier: TierName = "PRIVILEGE", agent_id: str | UnsetType = UNSET) -> Principal:
+    """Who would make a change that nobody has made."""
+    return Principal(id=agent_id or f"{role.value}://explained", role=role, tier=tier)
+
+
 def delta_trial(
     policy: Policy,
     state: Mapping[str, Any],
     patch: Patch,
-    role: Role,
-    tier: TierName = "PRIVILEGE",
+    who: Principal,
     now: str = "",
     mode: str = NORMAL_MODE,
 ) -> Trial:
@@ -145,12 +149,12 @@ def delta_trial(
     facts = Facts(
         now=now,
         event_id=NOWHERE.session_id,
-        principal=Principal(id=f"{role.value}://explained", role=role, tier=tier),
+        principal=who,
         policy=policy,
         policy_hash=policy_hash(policy),
         findings=ProposalFindings(calls=(None,)),
     )
-    return session_trial(session, proposed(DeltaCandidate(patch=patch), role), facts)
+    return session_trial(session, proposed(DeltaCandidate(patch=patch), who.role), facts)
 
 
 def proposed(candidate: Candidate, role: Role) -> Propose:

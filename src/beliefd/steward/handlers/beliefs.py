@@ -111,7 +111,8 @@ class BeliefHandlers(Struct, frozen=True):
                 absent = LedgerBroken(0, None, error.message)
                 broken.append(view_of(BrokenLedger, absent, session_id=row.session_id))
                 continue
-            snapshots.append(snapshot_of(position.session, position.head, limit=100, due=position.due))
+            snapshot = snapshot_of(position.session, position.head, limit=100, due=position.due)
+            snapshots.append(await self._placed(snapshot))
             if room.is_filled_by(snapshots[-1]) and row is not shown[-1]:
                 after = row.session_id
                 archived = [one for one in archived if one.session_id < after]
@@ -125,7 +126,11 @@ class BeliefHandlers(Struct, frozen=True):
         beliefs = position.session.beliefs
         heavy = max(limit, len(beliefs.obligations), len(beliefs.conclusions)) > HEAVY_ITEMS
         asked = (position.session, position.head, limit, after, position.due, listed)
-        return await offload(heavy, snapshot_of, *asked, kind="question")
+        return await self._placed(await offload(heavy, snapshot_of, *asked, kind="question"))
+
+    async def _placed(self, snapshot: BeliefSnapshot) -> BeliefSnapshot:
+        """With its space, which the ledger of a session need not name."""
+        return replace(snapshot, space=await self.spaces.of(snapshot.session_id) or DEFAULT_SPACE)
 
 
 def submit_verb(operation: Operation, submit: Submit, call: Call) -> "asyncio.Future[Outcome]":

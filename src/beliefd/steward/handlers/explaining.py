@@ -28,7 +28,7 @@ from beliefd.ledger.envelope import Entry, LedgerBroken, command_of, read
 from beliefd.ledger.replay import facts_of
 from beliefd.policy.compiling import compiled
 from beliefd.policy.explaining.answering import explained, under
-from beliefd.policy.explaining.trials import Trial, call_trial, delta_trial, proposed, session_trial
+from beliefd.policy.explaining.trials import Trial, call_trial, delta_trial, proposed, session_trial, somebody
 from beliefd.protocol.explaining import (
     Deciding,
     ExplainPolicy,
@@ -101,9 +101,7 @@ class ExplainHandlers(Struct, frozen=True):
         async def made(policy: Policy) -> Trial:
             if asked.delta is not UNSET:
                 mode = asked.mode or NORMAL_MODE
-                return await _beside(
-                    delta_trial, policy, state, asked.delta, asked.role, asked.tier, now, mode
-                )
+                return await _beside(delta_trial, policy, state, asked.delta, _principal(asked), now, mode)
             assert asked.call is not UNSET  # noqa: S101 - one of them is given
             return await _beside(call_trial, policy, state, asked.call, None, now)
 
@@ -271,7 +269,7 @@ def _explained(trial: Trial, others: Iterable[_Other], event_id: str | None) -> 
 
 def _principal(asked: ExplainPolicy) -> Principal:
     if asked.call is UNSET:
-        return Principal(id=f"{asked.role.value}://explained", role=asked.role, tier=asked.tier)
+        return somebody(asked.role, asked.tier, asked.agent_id)
     named = asked.call.agent_id or ANYTHING.agent_id
     return Principal(id=named, role=asked.call.role, tier=asked.call.tier)
 

@@ -15,6 +15,7 @@ from beliefd.hooks.events import BadEvent, HookEvent, Said
 from beliefd.kernel.canonical import digest
 from beliefd.kernel.errors import BeliefdError, Code, invalid
 from beliefd.kernel.values import MAX_ID_LENGTH
+from beliefd.protocol.approvals import inbox_page
 from beliefd.protocol.conversations import HYPOTHESES, ONTOLOGY, conversation_key
 from beliefd.protocol.hooks import HookAnswer
 from beliefd.protocol.operations import BY_NAME
@@ -225,7 +226,7 @@ def _workspace(call: Call, event: HookEvent, first: str | None) -> dict[str, Any
 
 
 def _waiting(call: Call, result: CandidateAnswer, words: str) -> str:
-    link = f"{str(call.query['url'] or '').rstrip('/')}{result.approval_url or ''}"
+    link = inbox_page(call.query["url"], result.approval_id)
     return (
         f"beliefd: waits for a person: {words}. Approval `{result.approval_id}`"
         f"{f' at {link}' if link else ''}; once it is given, make the same call again"
