@@ -9,7 +9,7 @@ from rich.console import Console
 from beliefd.cli.views import event
 from beliefd.cli.views.drawing import view
 from beliefd.testing.world import World, policy
-from tests.claims.support import alarmed, bundle, claim, stored
+from tests.claims.support import alarmed, bundle, claim, pointer, stored
 
 
 def drawn(answer: Any) -> str:
@@ -99,3 +99,46 @@ def test_rejected_words_and_overridden_gates_are_on_the_card() -> None:
         assert "adversarial overridden by human://bob" in shown
     finally:
         house.close()
+
+
+def test_what_a_person_let_through_names_them_and_not_all_gates(house: World) -> None:
+    session = house.session()
+    waiting = house.agent.submit_claims(session, bundle(claim("DELETE"), id="b1"))
+    assert drawn(waiting).startswith("ESCALATE  human gate: DELETE needs a person")
+    house.ann.approve(waiting)
+    house.bob.approve(waiting)
+    for seen in (house.agent.show_claims(session, "b1"), house.agent.list_claims(session)):
+        assert "passed; human gate answered by human://ann, human://bob" in drawn(seen)
+        assert "all gates passed" not in drawn(seen)
+
+
+def test_a_gate_that_was_overridden_names_who_did(house: World) -> None:
+    session = house.session()
+    weak = claim(kind="FACT", evidence_pointers=[pointer(source_confidence=0.1)])
+    house.ann.approve(house.agent.submit_claims(session, bundle(weak, id="b1")))
+    answer = house.agent.show_claims(session, "b1")
+    assert drawn(answer).startswith("PUBLISH  passed; evidence gate answered by human://ann")
+    house.agent.submit_claims(session, bundle(fact("c1"), id="b2"))
+    assert "all gates passed" in drawn(house.agent.show_claims(session, "b2"))
+
+
+def test_a_headline_begins_with_how_it_ended(house: World) -> None:
+    session = house.session()
+    house.agent.submit_claims(session, bundle(fact("c1"), fact("c2"), id="b1"))
+    house.agent.retract_claims(session, "b1", claim_ids=["c1"], reason="wrong host")
+    said = drawn(house.agent.show_claims(session, "b1"))
+    assert said.startswith("RETRACTED IN PART  by agent://writer; before: PUBLISH, all gates passed")
+    house.agent.retract_claims(session, "b1", reason="all of it")
+    for seen in (house.agent.show_claims(session, "b1"), house.agent.list_claims(session)):
+        assert drawn(seen).startswith("RETRACTED ")
+        assert "IN PART" not in drawn(seen)
+
+
+def test_gates_speak_plainly_in_views_and_keep_their_names_on_the_wire(house: World) -> None:
+    session = house.session()
+    waiting = house.agent.submit_claims(session, bundle(claim("DELETE"), id="b1"))
+    assert {one.outcome for one in waiting.gates} == {"EXECUTE", "ESCALATE"}
+    rows = drawn(waiting)
+    assert "EXECUTE" not in rows
+    for words in ("uncertainty  pass ", "human        needs a person "):
+        assert words in rows

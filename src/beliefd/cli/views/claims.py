@@ -18,6 +18,7 @@ from beliefd.kernel.claims.standing import ClaimStanding, MeasuredStanding
 from beliefd.kernel.claims.tiers import RaisedTier
 from beliefd.protocol.afterwards import AgreementProgress, Correction
 from beliefd.protocol.claims import BundlePage, JudgedBundle, RetractedClaims
+from beliefd.protocol.headlines import GATE_WORDS, headline_of
 
 if TYPE_CHECKING:
     from beliefd.protocol.approvals import ApprovalCard
@@ -40,10 +41,11 @@ OUTCOME_STYLE = {
 
 @view.register
 def bundle(answer: JudgedBundle) -> RenderableType:
+    head = headline_of(answer)
     lines: list[RenderableType] = [
         Text.assemble(
-            (answer.decision, DECISION_STYLE[answer.decision]),
-            f"  {visible(answer.reason)}  ",
+            (head.word, DECISION_STYLE.get(head.word, "bold red")),
+            f"  {visible(head.text)}  ",
             ("bundle ", "dim"),
             visible(answer.id),
         ),
@@ -72,14 +74,14 @@ def retracted(answer: RetractedClaims) -> RenderableType:
 def bundles(found: BundlePage) -> RenderableType:
     lines = [
         Text.assemble(
-            (f"{item.decision:<9}", DECISION_STYLE[item.decision]),
+            (f"{head.word:<8} ", DECISION_STYLE.get(head.word, "bold red")),
             f"{visible(item.id)}  {len(item.claims)} claims  ",
             (f"{item.tier}  ", TIER_STYLE[item.tier]),
             (f"by {visible(_speaker(item))}  ", "dim"),
-            (visible(item.reason), "dim"),
+            (visible(head.text), "dim"),
             *_in_brief(item),
         )
-        for item in found.claims
+        for item, head in ((item, headline_of(item)) for item in found.claims)
     ]
     return page(lines, found.next, "no claims")
 
@@ -197,7 +199,7 @@ def gate_table(results: list[GateResult]) -> RenderableType:
     for result in results:
         table.add_row(
             Text(f"  {result.gate}"),
-            Text(result.outcome, OUTCOME_STYLE[result.outcome]),
+            Text(GATE_WORDS[result.outcome], OUTCOME_STYLE[result.outcome]),
             Text(f"limit {_measure(result.limit)}, observed {_measure(result.observed)}", "dim"),
             Text(visible(result.reason), "dim"),
         )

@@ -1,0 +1,61 @@
+"""What was decided of a bundle, and what a gate said, in words for people: one place for views and pages.
+
+What is recorded stays as it is: these are words beside it.
+"""
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Final
+
+from msgspec import UNSET, Struct
+
+from beliefd.kernel.claims.bundle import Severity
+
+if TYPE_CHECKING:
+    from beliefd.protocol.claims import JudgedBundle
+
+GATE_WORDS: Final[dict[str, str]] = {
+    Severity.EXECUTE.name: "pass",
+    Severity.EXPLAIN.name: "note",
+    Severity.DEFER.name: "wait",
+    Severity.ESCALATE.name: "needs a person",
+    Severity.REFUSE.name: "refuse",
+}
+_CALLS: Final = (Severity.DEFER.name, Severity.ESCALATE.name)
+NOT_COMPARED: Final = "nobody has compared the statement with what is cited"
+
+
+class Headline(Struct, frozen=True):
+    """`word` is what counts today: PUBLISH is none any more for what was taken back."""
+
+    word: str
+    text: str
+
+
+def headline_of(answer: "JudgedBundle") -> Headline:
+    text = _passed(answer)
+    if not answer.ended:
+        return Headline(answer.decision, text)
+    hows = {one.how: None for one in answer.ended.values()}
+    who = {one.by: None for one in answer.ended.values()}
+    part = len(answer.ended) < len(answer.claims)
+    word = " and ".join(one.upper() for one in hows) + (" IN PART" if part else "")
+    return Headline(word, f"by {', '.join(who)}; before: {answer.decision}, {text}")
+
+
+def _passed(answer: "JudgedBundle") -> str:
+    """INVARIANT: what a person let through never reads as if every gate had passed by itself."""
+    if answer.decision != "PUBLISH" or not (told := list(_answered(answer))):
+        return answer.reason
+    return f"passed; {'; '.join(told)}{', with caveats' if answer.caveats else ''}"
+
+
+def _answered(answer: "JudgedBundle") -> Iterator[str]:
+    """The gates that called for a person, by who answered."""
+    said = [one for one in answer.audit_trail.human_approvals if one.decision == "APPROVED"]
+    found: dict[tuple[str, ...], list[str]] = {}
+    for gate in dict.fromkeys(one.gate for one in answer.gates if one.outcome in _CALLS):
+        by = dict.fromkeys(one.approver for one in said if one.gates is UNSET or gate in one.gates)
+        if by:
+            found.setdefault(tuple(by), []).append(gate)
+    for who, gates in found.items():
+        yield f"{' and '.join(gates)} gate{'s' if len(gates) > 1 else ''} answered by {', '.join(who)}"
