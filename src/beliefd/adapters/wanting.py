@@ -8,6 +8,7 @@ import msgspec
 from msgspec import Struct
 
 from beliefd.kernel.canonical import digest
+from beliefd.protocol.headlines import REPEATED
 from beliefd.protocol.substrate import CandidateAnswer
 
 MOST_RATIONALE: Final = 2_000
@@ -102,8 +103,8 @@ def verdict_on(asked: Wanted, answer: CandidateAnswer) -> Decision:
     if answer.verdict != "allow":
         return refusal(asked.tool_id, _because(answer), answer.reason_code)
     if permit is None or permit.call_id != answer.call_id:
-        told = f"this call was let through already ({answer.status}); it does not run again"
-        return refusal(asked.tool_id, told, answer.reason_code)
+        words = f"beliefd: {REPEATED}: this call was let through already ({answer.status})"
+        return Decision(state="refused", words=words, code=answer.reason_code, tool_id=asked.tool_id)
     if permit.args_hash != digest(asked.args):
         return refusal(asked.tool_id, "its permit is for other arguments", "UNCLEAR")
     return Decision(state="run", call_id=permit.call_id, tool_id=asked.tool_id, args=asked.args)

@@ -21,6 +21,8 @@ GATE_WORDS: Final[dict[str, str]] = {
     Severity.REFUSE.name: "refuse",
 }
 _CALLS: Final = (Severity.DEFER.name, Severity.ESCALATE.name)
+REPEATED: Final = "repeated, not run"
+"""What is said of a call that is proposed again under its key: it runs once."""
 NOT_COMPARED: Final = "nobody has compared the statement with what is cited"
 
 

@@ -16,6 +16,7 @@ from beliefd.kernel.canonical import digest
 from beliefd.kernel.errors import BeliefdError, Code, invalid
 from beliefd.kernel.values import MAX_ID_LENGTH
 from beliefd.protocol.conversations import HYPOTHESES, ONTOLOGY, conversation_key
+from beliefd.protocol.headlines import REPEATED
 from beliefd.protocol.hooks import HookAnswer
 from beliefd.protocol.operations import BY_NAME
 from beliefd.protocol.substrate import CandidateAnswer
@@ -157,7 +158,8 @@ class HookHandlers(Struct, frozen=True):
         if result.verdict == "allow":
             if result.permit is None:
                 return Said(
-                    verdict="deny", reason=f"beliefd: this call was let through already ({result.status})"
+                    verdict="deny",
+                    reason=f"beliefd: {REPEATED}: this call was let through already ({result.status})",
                 )
             self.begun.keep(_use(session_id, event), result.permit.call_id)
             return Said()
