@@ -8,6 +8,8 @@ from rich.console import Console
 
 from beliefd.cli.views import event
 from beliefd.cli.views.drawing import view
+from beliefd.kernel.substrate.constraints import Reason
+from beliefd.protocol.headlines import way_out, words_of
 from beliefd.testing.world import World, policy
 from tests.claims.support import alarmed, bundle, claim, pointer, stored
 
@@ -142,3 +144,25 @@ def test_gates_speak_plainly_in_views_and_keep_their_names_on_the_wire(house: Wo
     assert "EXECUTE" not in rows
     for words in ("uncertainty  pass ", "human        needs a person "):
         assert words in rows
+
+
+def test_a_reason_is_told_once_on_a_card_and_not_after_the_decision(house: World) -> None:
+    session = house.session()
+    waiting = house.agent.submit_claims(session, bundle(claim("DELETE"), id="b1"))
+    card = drawn(house.ann.show_approval(waiting.approval_id or ""))
+    assert card.count("DELETE needs a person") == 1
+    assert "asked by the human gate" in card
+    rejected = house.ann.reject(waiting, reason="no")
+    assert drawn(rejected).startswith("rejected  ")
+    assert "DELETE needs a person" not in drawn(rejected).splitlines()[0]
+
+
+def test_reasons_name_a_value_once_and_what_a_person_could_change() -> None:
+    told = ("`to` `eve@example.net` appears nowhere",)
+    facts = ("fact.call.tier", "fact.call.sink_foreign")
+    first = Reason(code="DENIED", text="it goes to eve", keys=facts, remedy="`fact.call.tier`", origin=told)
+    second = Reason(code="DENIED", text="it pays eve", keys=(*facts, "window.open"), remedy="x", origin=told)
+    assert words_of([first, second]) == f"it goes to eve; it pays eve ({told[0]})"
+    assert way_out(first) == "a person must approve it"
+    assert way_out(second) == "a person must approve it, or a change of window.open"
+    assert way_out(Reason(code="X", text="t", keys=("window.open",), remedy="open it")) == "open it"

@@ -79,7 +79,8 @@ def _commanded() -> CallFacts:
 
 
 CASES: dict[str, Callable[[], CallFacts]] = {
-    "egress": _egress, "foreign": _foreign, "intent": _intent, "told": _told, "places": _places, "sinks": _sinks,
+    "egress": _egress, "foreign": _foreign, "intent": _intent, "told": _told, "places": _places,
+    "sinks": _sinks,
     "objects": _objects, "links": _links, "quota": _quota, "payload": _payload, "secret": _secret,
     "commanded": _commanded,
 }  # fmt: skip

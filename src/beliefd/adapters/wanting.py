@@ -8,7 +8,7 @@ import msgspec
 from msgspec import Struct
 
 from beliefd.kernel.canonical import digest
-from beliefd.protocol.headlines import REPEATED
+from beliefd.protocol.headlines import REPEATED, words_of
 from beliefd.protocol.substrate import CandidateAnswer
 
 MOST_RATIONALE: Final = 2_000
@@ -132,5 +132,4 @@ def waiting(asked: Wanted, approval_id: str, address: str, answer: CandidateAnsw
 
 
 def _because(answer: CandidateAnswer) -> str:
-    told = [reason.words for reason in answer.reasons[:MOST_REASONS]]
-    return "; ".join(told) or answer.reason_code
+    return words_of(answer.reasons[:MOST_REASONS]) or answer.reason_code

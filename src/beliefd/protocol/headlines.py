@@ -3,14 +3,18 @@
 What is recorded stays as it is: these are words beside it.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Final
 
 from msgspec import UNSET, Struct
 
 from beliefd.kernel.claims.bundle import Severity
+from beliefd.kernel.substrate.constraints import Reason
+from beliefd.kernel.substrate.predicates import CALL_FACTS
+from beliefd.kernel.substrate.reasons import PERSON
 
 if TYPE_CHECKING:
+    from beliefd.protocol.approvals import ApprovalCard
     from beliefd.protocol.claims import JudgedBundle
 
 GATE_WORDS: Final[dict[str, str]] = {
@@ -61,3 +65,28 @@ def _answered(answer: "JudgedBundle") -> Iterator[str]:
             found.setdefault(tuple(by), []).append(gate)
     for who, gates in found.items():
         yield f"{' and '.join(gates)} gate{'s' if len(gates) > 1 else ''} answered by {', '.join(who)}"
+
+
+def words_of(reasons: Iterable[Reason]) -> str:
+    """All reasons in a sentence; a value that several are about is told of once."""
+    found = list(reasons)
+    texts = dict.fromkeys(one.text for one in found)
+    origins = dict.fromkeys(origin for one in found for origin in one.origin or ())
+    return "; ".join(texts) + (f" ({'; '.join(origins)})" if origins else "")
+
+
+def why_it_waits(card: "ApprovalCard") -> str:
+    """Why an item waits, without what the row of a gate beside it says."""
+    if card.call is not None and card.call.reasons:
+        return words_of(card.call.reasons)
+    if any(card.reason == f"{one.gate} gate: {one.reason}" for one in card.gates):
+        return f"asked by the {card.gate} gate"
+    return card.reason
+
+
+def way_out(reason: Reason) -> str:
+    """What a person could do about it. Facts that the server works out of a call are nobody's to change."""
+    others = [key for key in reason.keys if not key.startswith(f"{CALL_FACTS}.")]
+    if len(others) == len(reason.keys):
+        return reason.remedy
+    return f"{PERSON} it" + (f", or a change of {', '.join(others)}" if others else "")

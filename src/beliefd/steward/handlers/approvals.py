@@ -372,9 +372,9 @@ def _on_approval(approval: Approval, today: Outlook) -> str:
     if isinstance(approval.subject, CallSubject | DeltaSubject):
         by_caller = isinstance(subject, CallSubject) and subject.provenance
         then = "its agent may make this very call, once" if by_caller else "it happens"
-        return f"it is arbitrated again on the state and policy of that moment; if nothing else fails, {then}"
+        return f"the rules are asked again, as they are then; if nothing else stands in the way, {then}"
     answered, gates = " and ".join(approval.asking), "gates" if len(approval.asking) > 1 else "gate"
     return (
-        f"that is the answer to the {answered} {gates}; all gates are asked again under today's policy; "
-        "unless one stops it, the bundle is published"
+        f"that answers the {answered} {gates}; all gates are asked again under the policy of that moment; "
+        "if none stops it, it is published"
     )
