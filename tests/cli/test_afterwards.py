@@ -8,10 +8,13 @@ from rich.console import Console
 
 from beliefd.cli.views import event
 from beliefd.cli.views.drawing import view
+from beliefd.console.pages.card import shown
 from beliefd.kernel.substrate.constraints import Reason
 from beliefd.protocol.headlines import way_out, words_of
 from beliefd.testing.world import World, policy
 from tests.claims.support import alarmed, bundle, claim, pointer, stored
+from tests.console.visitor import seen as visited
+from tests.console.visitor import shown as page_of
 
 
 def drawn(answer: Any) -> str:
@@ -166,3 +169,23 @@ def test_reasons_name_a_value_once_and_what_a_person_could_change() -> None:
     assert way_out(first) == "a person must approve it"
     assert way_out(second) == "a person must approve it, or a change of window.open"
     assert way_out(Reason(code="X", text="t", keys=("window.open",), remedy="open it")) == "open it"
+
+
+def test_values_of_a_cited_observation_stand_beside_the_claim_and_nobody_compared_them(house: World) -> None:
+    session = house.session()
+    took = house.ann.observe(session, quantity="disk_used", values=[41.0, 43.0], unit="percent")
+    source = f"observation://{took.observation_id}"
+    cites = pointer(source=source, evidence_hash=took.digest)
+    full = claim("DELETE", statement="The disks are 97 % full.", evidence_pointers=[cites])
+    waiting = house.agent.submit_claims(session, bundle(full, id="b1"))
+    card = house.ann.show_approval(waiting.approval_id or "")
+    for found in (waiting, house.agent.show_claims(session, "b1"), card):
+        assert found.observed == {source: "2 values from 41 to 43 percent"}
+        assert ": 2 values from 41 to 43 percent" in drawn(found)
+        assert "nobody has compared the statement with what is cited" in drawn(found)
+    shown_page = page_of(visited(house, shown, {"approval_id": card.approval_id}))
+    assert "<div>2 values from 41 to 43 percent</div>" in shown_page
+    assert "Nobody has compared the statement with what is cited." in shown_page
+    other = pointer(source=source, evidence_hash="0" * 64)
+    wrong = house.agent.submit_claims(session, bundle(claim(evidence_pointers=[other]), id="b2"))
+    assert wrong.observed == {}

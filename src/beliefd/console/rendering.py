@@ -11,7 +11,7 @@ from jinja2.runtime import Context
 from markupsafe import Markup, escape
 
 from beliefd.kernel.values import Tier, seconds
-from beliefd.protocol.headlines import GATE_WORDS, way_out, why_it_waits
+from beliefd.protocol.headlines import GATE_WORDS, NOT_COMPARED, way_out, why_it_waits
 from beliefd.protocol.visible import visible, visible_json, visible_lines
 
 T = TypeVar("T")
@@ -33,6 +33,7 @@ def templates() -> Environment:
     )
     filters = (text, coded, headline, brief, data, age, moment, size, plain)
     made.filters |= {one.__name__: one for one in filters}
+    made.globals["not_compared"] = NOT_COMPARED
     made.filters |= {"gate_words": GATE_WORDS.__getitem__, "way_out": way_out, "why_it_waits": why_it_waits}
     return made
 
