@@ -167,7 +167,7 @@ def test_guard_is_one_line_in_front_of_a_server(place: Place) -> None:
             listed = await client.call_tool("list_directory", {"path": str(place.work)})
             assert not listed.is_error, listed
             waits = await client.call_tool("write_file", asked)
-            assert "nothing in the user's words asks for it" in text_of(waits)
+            assert "nobody has told what the user said" in text_of(waits)
             assert not path.exists()
             name = (waits.meta or {})["beliefd"]["approval_id"]
             yes = (*PROGRAM, "inbox", "approve", name, "--yes", "--data", str(data))

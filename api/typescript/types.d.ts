@@ -134,7 +134,7 @@ export type Approval = {
   successor?: string | null;
 };
 
-/** All that a person needs to decide: what it is about, why it stopped, what it costs, what changes. The `subject` keeps its content when the item is decided. A bundle has the `title` and the `tier` of its riskiest claim; `raised` are the claims whose tier is higher than their `risk_tier`, `standings` is what claims rest on. `proposer` is the principal that proposed it, `proposers` are also those who edited it. `asking` are the gates whose questions a yes answers, and `required` how many people must agree by today's policy. `cannot_run` says why a yes would be in vain now, `came_to` what became of an approved call. `allowed_decisions` are without a yes for a person who proposed or edited it, under whatever name. `progress` says who has agreed while it waits, and still may; `overridden` which gates people let it pass. `ended` are claims of a published bundle that do not stand any more, `corrects` is what it puts right. `measurements` with their raw answers, and `proposition`, if a status would change, are there if the item was asked for by itself. In a list, what is very long comes `shortened`, without its content. `foreign` is there if the session began elsewhere: words that were said there do not count, and who imported it cannot decide. `call` says how a call or a change of state was judged, `before` which of the last settled items of the session were about the same (null if there are too many to look), `follows` which item led to this one; these are there if it was asked for by itself. `session_title` is what the session is called, `signs` what was found out about a call that speaks for care, the gravest first, and `decided_at` when a settled item was settled, where its ledger says so in its words. */
+/** All that a person needs to decide: what it is about, why it stopped, what it costs, what changes. The `subject` keeps its content when the item is decided. A bundle has the `title` and the `tier` of its riskiest claim; `raised` are the claims whose tier is higher than their `risk_tier`, `standings` is what claims rest on. `proposer` is the principal that proposed it, `proposers` are also those who edited it. `asking` are the gates whose questions a yes answers, and `required` how many people must agree by today's policy. `cannot_run` says why a yes would be in vain now, `came_to` what became of an approved call. `allowed_decisions` are without a yes for a person who proposed or edited it, under whatever name. `progress` says who has agreed while it waits, and still may; `overridden` which gates people let it pass. `ended` are claims of a published bundle that do not stand any more, `corrects` is what it puts right. `measurements` with their raw answers, and `proposition`, if a status would change, are there if the item was asked for by itself. In a list, what is very long comes `shortened`, without its content. `foreign` is there if the session began elsewhere: words that were said there do not count, and who imported it cannot decide. `call` says how a call or a change of state was judged, `before` which of the last settled items of the session were about the same (null if there are too many to look), `follows` which item led to this one; these are there if it was asked for by itself. `session_title` is what the session is called, `signs` what was found out about a call that speaks for care, the gravest first, and `decided_at` when a settled item was settled, where its ledger says so in its words. `observed` are the values of observations that claims cite, in words, by source. */
 export type ApprovalCard = {
   /** Id of an item of the inbox, `apr-` and the id of the event that opened it */
   approval_id: string;
@@ -220,6 +220,8 @@ export type ApprovalCard = {
   signs?: Array<Sign>;
   /** `session_title` is what the session is called, `signs` what was found out about a call that speaks for care, the gravest first, and `decided_at` when a settled item was settled, where its ledger says so in its words. */
   decided_at?: string | null;
+  /** `observed` are the values of observations that claims cite, in words, by source. */
+  observed?: Record<string, string>;
 };
 
 /** An approval ended without a person's yes or no: withdrawn by its proposer, or timed out. `outcome` says what policy made of a time-out; it is never told as a denial. What was there for information only lapses. */
@@ -3368,7 +3370,7 @@ export type JoinAnswer = {
   session_id: string;
 };
 
-/** The bundle as the contract has it, and beside it how the gates came to their word. `proposer` is the principal that submitted it. `tier` is the highest that counts, `raised` are the claims whose tier is higher than their `risk_tier`, each with the reason. `standings` is what each claim rests on, by its id: how far its evidence is known here, and what was measured of its words. A claim that names no evidence and was not measured has none. `ended` are the claims that were retracted or corrected since, by their ids. `corrects` is what the bundle itself puts right. `progress` is there while it waits. */
+/** The bundle as the contract has it, and beside it how the gates came to their word. `proposer` is the principal that submitted it. `tier` is the highest that counts, `raised` are the claims whose tier is higher than their `risk_tier`, each with the reason. `standings` is what each claim rests on, by its id: how far its evidence is known here, and what was measured of its words. A claim that names no evidence and was not measured has none. `ended` are the claims that were retracted or corrected since, by their ids. `corrects` is what the bundle itself puts right. `progress` is there while it waits. `observed` are the values of observations that claims cite, in words, by source: nobody has compared them with the statements. */
 export type JudgedBundle = {
   /** Id of the bundle */
   id: string;
@@ -3410,6 +3412,8 @@ export type JudgedBundle = {
   corrects?: Correction | null;
   /** `progress` is there while it waits. */
   progress?: AgreementProgress | null;
+  /** `observed` are the values of observations that claims cite, in words, by source: nobody has compared them with the statements. */
+  observed?: Record<string, string>;
 };
 
 /** A key of the server was made or replaced. */

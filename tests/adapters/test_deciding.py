@@ -45,6 +45,7 @@ def test_what_is_allowed_runs_once_and_is_reported(house: House) -> None:
     assert (view.join_key, view.agent_id, view.status, view.args) == ("use-1", "adapter://agent", "ok", ARGS)
     again = call(talk, "note", tool)
     assert (again.state, again.code, tool.ran) == ("refused", "REPEATED", 1)
+    assert again.words == "beliefd: repeated, not run: this call was let through already (ok)"
     house.check(talk.session_id)
 
 
@@ -246,13 +247,14 @@ def test_the_operators_words_are_told_at_the_start(house: House) -> None:
     assert [one.kind for one in house.adapter.list_context(talk.session_id).items] == ["system", "user"]
 
 
-def test_whose_word_does_not_count_is_on_record_once() -> None:
+def test_whose_word_does_not_count_is_on_record_once(caplog: pytest.LogCaptureFixture) -> None:
     with House(rules(context={"tellers": ["gateway://*"]})) as house:
         talk = house.talk()
         for text in ("pay bob", "now", "please"):
             talk.tell("user", text)
         refusals = [one for one in house.deltas(talk.session_id) if one.__class__.__name__ == "Refused"]
         assert len(refusals) == 1
+        assert "add `context: {tellers: [...]}`" in caplog.text
         assert call(talk, "note", Tool()).state == "run"
 
 

@@ -8,8 +8,13 @@ from rich.console import Console
 
 from beliefd.cli.views import event
 from beliefd.cli.views.drawing import view
+from beliefd.console.pages.card import shown
+from beliefd.kernel.substrate.constraints import Reason
+from beliefd.protocol.headlines import way_out, words_of
 from beliefd.testing.world import World, policy
-from tests.claims.support import alarmed, bundle, claim, stored
+from tests.claims.support import alarmed, bundle, claim, pointer, stored
+from tests.console.visitor import seen as visited
+from tests.console.visitor import shown as page_of
 
 
 def drawn(answer: Any) -> str:
@@ -99,3 +104,88 @@ def test_rejected_words_and_overridden_gates_are_on_the_card() -> None:
         assert "adversarial overridden by human://bob" in shown
     finally:
         house.close()
+
+
+def test_what_a_person_let_through_names_them_and_not_all_gates(house: World) -> None:
+    session = house.session()
+    waiting = house.agent.submit_claims(session, bundle(claim("DELETE"), id="b1"))
+    assert drawn(waiting).startswith("ESCALATE  human gate: DELETE needs a person")
+    house.ann.approve(waiting)
+    house.bob.approve(waiting)
+    for seen in (house.agent.show_claims(session, "b1"), house.agent.list_claims(session)):
+        assert "passed; human gate answered by human://ann, human://bob" in drawn(seen)
+        assert "all gates passed" not in drawn(seen)
+
+
+def test_a_gate_that_was_overridden_names_who_did(house: World) -> None:
+    session = house.session()
+    weak = claim(kind="FACT", evidence_pointers=[pointer(source_confidence=0.1)])
+    house.ann.approve(house.agent.submit_claims(session, bundle(weak, id="b1")))
+    answer = house.agent.show_claims(session, "b1")
+    assert drawn(answer).startswith("PUBLISH  passed; evidence gate answered by human://ann")
+    house.agent.submit_claims(session, bundle(fact("c1"), id="b2"))
+    assert "all gates passed" in drawn(house.agent.show_claims(session, "b2"))
+
+
+def test_a_headline_begins_with_how_it_ended(house: World) -> None:
+    session = house.session()
+    house.agent.submit_claims(session, bundle(fact("c1"), fact("c2"), id="b1"))
+    house.agent.retract_claims(session, "b1", claim_ids=["c1"], reason="wrong host")
+    said = drawn(house.agent.show_claims(session, "b1"))
+    assert said.startswith("RETRACTED IN PART  by agent://writer; before: PUBLISH, all gates passed")
+    house.agent.retract_claims(session, "b1", reason="all of it")
+    for seen in (house.agent.show_claims(session, "b1"), house.agent.list_claims(session)):
+        assert drawn(seen).startswith("RETRACTED ")
+        assert "IN PART" not in drawn(seen)
+
+
+def test_gates_speak_plainly_in_views_and_keep_their_names_on_the_wire(house: World) -> None:
+    session = house.session()
+    waiting = house.agent.submit_claims(session, bundle(claim("DELETE"), id="b1"))
+    assert {one.outcome for one in waiting.gates} == {"EXECUTE", "ESCALATE"}
+    rows = drawn(waiting)
+    assert "EXECUTE" not in rows
+    for words in ("uncertainty  pass ", "human        needs a person "):
+        assert words in rows
+
+
+def test_a_reason_is_told_once_on_a_card_and_not_after_the_decision(house: World) -> None:
+    session = house.session()
+    waiting = house.agent.submit_claims(session, bundle(claim("DELETE"), id="b1"))
+    card = drawn(house.ann.show_approval(waiting.approval_id or ""))
+    assert card.count("DELETE needs a person") == 1
+    assert "asked by the human gate" in card
+    rejected = house.ann.reject(waiting, reason="no")
+    assert drawn(rejected).startswith("rejected  ")
+    assert "DELETE needs a person" not in drawn(rejected).splitlines()[0]
+
+
+def test_reasons_name_a_value_once_and_what_a_person_could_change() -> None:
+    told = ("`to` `eve@example.net` appears nowhere",)
+    facts = ("fact.call.tier", "fact.call.sink_foreign")
+    first = Reason(code="DENIED", text="it goes to eve", keys=facts, remedy="`fact.call.tier`", origin=told)
+    second = Reason(code="DENIED", text="it pays eve", keys=(*facts, "window.open"), remedy="x", origin=told)
+    assert words_of([first, second]) == f"it goes to eve; it pays eve ({told[0]})"
+    assert way_out(first) == "a person must approve it"
+    assert way_out(second) == "a person must approve it, or a change of window.open"
+    assert way_out(Reason(code="X", text="t", keys=("window.open",), remedy="open it")) == "open it"
+
+
+def test_values_of_a_cited_observation_stand_beside_the_claim_and_nobody_compared_them(house: World) -> None:
+    session = house.session()
+    took = house.ann.observe(session, quantity="disk_used", values=[41.0, 43.0], unit="percent")
+    source = f"observation://{took.observation_id}"
+    cites = pointer(source=source, evidence_hash=took.digest)
+    full = claim("DELETE", statement="The disks are 97 % full.", evidence_pointers=[cites])
+    waiting = house.agent.submit_claims(session, bundle(full, id="b1"))
+    card = house.ann.show_approval(waiting.approval_id or "")
+    for found in (waiting, house.agent.show_claims(session, "b1"), card):
+        assert found.observed == {source: "2 values from 41 to 43 percent"}
+        assert ": 2 values from 41 to 43 percent" in drawn(found)
+        assert "nobody has compared the statement with what is cited" in drawn(found)
+    shown_page = page_of(visited(house, shown, {"approval_id": card.approval_id}))
+    assert "<div>2 values from 41 to 43 percent</div>" in shown_page
+    assert "Nobody has compared the statement with what is cited." in shown_page
+    other = pointer(source=source, evidence_hash="0" * 64)
+    wrong = house.agent.submit_claims(session, bundle(claim(evidence_pointers=[other]), id="b2"))
+    assert wrong.observed == {}

@@ -56,6 +56,8 @@ def test_an_administrator_adopts_through_a_server_and_nobody_else_does(data: Pat
     shown = beliefd("policy", "adopt", long, "--data", data).stdout
     assert "constraint.guard.04_sinks" in shown
     assert ('"effect"' in shown, len(shown.splitlines()) < 30) == (False, True)
+    assert "guarded: scope tools *, principals gateway://*" in shown
+    assert "null" not in shown
     answer("policy", "adopt", strict, "--data", data)
     # Without a server the same rules are decided by.
     assert answer("policy", "show", "--data", data)["source"] == "adopted"

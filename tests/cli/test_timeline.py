@@ -68,6 +68,8 @@ def test_a_call_that_waits_is_not_called_denied_and_names_where_it_waits() -> No
     assert verdict_words(again, "mail.send").plain == "waits mail.send apr-1"
     denied = {"verdict": "deny", "reason_code": "DENIED", "approval": None}
     assert verdict_words(denied, "mail.send").plain == "deny mail.send DENIED"
+    repeated = {"verdict": "allow", "reason_code": "REPEATED"}
+    assert verdict_words(repeated, "mail.send").plain == "repeated, not run mail.send"
 
 
 def test_why_somebody_said_no_stands_in_the_timeline() -> None:

@@ -40,6 +40,10 @@ def _sinks() -> CallFacts:
     )
 
 
+def _told() -> CallFacts:
+    return facts_of(session(""), "delete_file")
+
+
 def _objects() -> CallFacts:
     return facts_of(session("Delete the file report.txt."), "delete_file", file_id="zz-9")
 
@@ -75,7 +79,8 @@ def _commanded() -> CallFacts:
 
 
 CASES: dict[str, Callable[[], CallFacts]] = {
-    "egress": _egress, "foreign": _foreign, "intent": _intent, "places": _places, "sinks": _sinks,
+    "egress": _egress, "foreign": _foreign, "intent": _intent, "told": _told, "places": _places,
+    "sinks": _sinks,
     "objects": _objects, "links": _links, "quota": _quota, "payload": _payload, "secret": _secret,
     "commanded": _commanded,
 }  # fmt: skip
@@ -112,7 +117,7 @@ def test_without_a_word_of_the_user_a_write_waits() -> None:
     ):
         facts = facts_of(told, tool, **args)
         assert facts.user_spoke is False
-        assert judge(facts)[:2] == ("ask", "intent")
+        assert judge(facts) == ("ask", "told", "nobody has told what the user said")
 
 
 def test_what_stands_nowhere_is_the_model_s_own_and_waits() -> None:

@@ -67,7 +67,7 @@ def test_an_asked_for_call_is_confirmed_in_the_inbox_judged_again_and_run_once(a
     assert card.subject.candidate is not None
     assert (card.subject.candidate.tool_id, card.subject.candidate.args) == ("email.send", {"to": "ana"})
     assert card.allowed_decisions == ["APPROVED", "REJECTED"]
-    assert "arbitrated again" in card.on_approval
+    assert "the rules are asked again" in card.on_approval
     assert card.on_approval.endswith("it happens")
 
     decided = asking.ann.approve(card)

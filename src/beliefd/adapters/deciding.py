@@ -38,6 +38,7 @@ MOST_ATTEMPTS: Final = 8
 MOST_FOLLOWED: Final = 20
 HOLD_SECONDS: Final = 20.0
 RETRIES: Final = 2
+TELLER: Final = "add `context: {tellers: [...]}` with its name to the policy, as the preset `guard` does"
 WITHIN: Final[ContextVar["Conversation | None"]] = ContextVar("beliefd_within", default=None)
 """The conversation whose tool runs right now. An agent that is run inside it takes part in that one."""
 TURN: Final[ContextVar["Conversation | None"]] = ContextVar("beliefd_turn", default=None)
@@ -171,7 +172,7 @@ class Conversation:
                 if error.code is not Code.FORBIDDEN:
                     raise
                 self._is_teller = False
-                log.warning("context does not count here: %s", error.message)
+                log.warning("context does not count here: %s; %s", error.message, TELLER)
             self._told.add(name)
 
     # -- what the agent wants --------------------------------------------------------------------

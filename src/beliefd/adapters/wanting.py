@@ -9,6 +9,7 @@ from msgspec import Struct
 
 from beliefd.kernel.canonical import digest
 from beliefd.protocol.approvals import inbox_page
+from beliefd.protocol.headlines import REPEATED, words_of
 from beliefd.protocol.substrate import CandidateAnswer
 
 MOST_RATIONALE: Final = 2_000
@@ -105,8 +106,8 @@ def verdict_on(asked: Wanted, answer: CandidateAnswer) -> Decision:
     if answer.verdict != "allow":
         return refusal(asked.tool_id, _because(answer), answer.reason_code)
     if permit is None or permit.call_id != answer.call_id:
-        told = f"this call was let through already ({answer.status}); it does not run again"
-        return refusal(asked.tool_id, told, answer.reason_code)
+        words = f"beliefd: {REPEATED}: this call was let through already ({answer.status})"
+        return Decision(state="refused", words=words, code=answer.reason_code, tool_id=asked.tool_id)
     if permit.args_hash != digest(asked.args):
         return refusal(asked.tool_id, "its permit is for other arguments", "UNCLEAR")
     return Decision(state="run", call_id=permit.call_id, tool_id=asked.tool_id, args=asked.args)
@@ -135,5 +136,4 @@ def waiting(asked: Wanted, approval_id: str, address: str, answer: CandidateAnsw
 
 
 def _because(answer: CandidateAnswer) -> str:
-    told = [reason.words for reason in answer.reasons[:MOST_REASONS]]
-    return "; ".join(told) or answer.reason_code
+    return words_of(answer.reasons[:MOST_REASONS]) or answer.reason_code

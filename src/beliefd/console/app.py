@@ -180,6 +180,8 @@ class Console:
             elif request.method == "GET" and (key := request.query_params.get("key")):
                 # A program that only looks whether a link works (HEAD) does not use it up.
                 cookie = await self.visits.sign_in_by_link(key)
+                if cookie is None and await self._asker(request) is not None:
+                    return _elsewhere(place)
                 problem = "" if cookie else "This link was used before, or is too old."
         except BeliefdError as error:
             if error.code is not Code.UNAUTHORIZED:

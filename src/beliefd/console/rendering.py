@@ -11,6 +11,7 @@ from jinja2.runtime import Context
 from markupsafe import Markup, escape
 
 from beliefd.kernel.values import seconds
+from beliefd.protocol.headlines import GATE_WORDS, NOT_COMPARED, way_out, why_it_waits
 from beliefd.protocol.visible import visible, visible_json, visible_lines
 
 T = TypeVar("T")
@@ -30,8 +31,10 @@ def templates() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    filters = (text, headline, brief, data, age, moment, size, plain)
+    filters = (text, coded, headline, brief, data, age, moment, size, plain)
     made.filters |= {one.__name__: one for one in filters}
+    made.globals["not_compared"] = NOT_COMPARED
+    made.filters |= {"gate_words": GATE_WORDS.__getitem__, "way_out": way_out, "why_it_waits": why_it_waits}
     return made
 
 
@@ -46,6 +49,17 @@ def text(context: Context, value: object) -> Markup:
     lines = whole[:SHOWN].split("\n")
     shown = Markup("<br>").join(escape(visible(line)) for line in lines)
     return shown + _cut(context) if len(whole) > SHOWN else shown
+
+
+@pass_context
+def coded(context: Context, value: object) -> Markup:
+    """Text in which words stand in backticks: those are shown as code."""
+    parts = str(value)[:SHOWN].split("`")
+    if len(parts) % 2 == 0:
+        return text(context, value)
+    shown = (escape(visible(one)) for one in parts)
+    tag = Markup("<code>{}</code>")
+    return Markup("").join(tag.format(one) if at % 2 else one for at, one in enumerate(shown))
 
 
 def headline(value: object) -> str:

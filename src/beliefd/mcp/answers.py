@@ -5,6 +5,7 @@ from typing import Any, Final
 import msgspec
 
 from beliefd.mcp.judging import Judgement, Outcome, Waiting
+from beliefd.protocol.headlines import REPEATED
 from beliefd.protocol.visible import visible_lines
 
 Result = dict[str, Any]
@@ -60,8 +61,8 @@ def not_run(judgement: Judgement, unannounced: bool = False) -> Result:
         return refused(words, **told)
     if judgement.code == "REPEATED":
         words = (
-            f"beliefd: this call was made before (call {judgement.call_id}, {judgement.status}); "
-            "it is not made again."
+            f"beliefd: {REPEATED}: this call was let through already "
+            f"(call {judgement.call_id}, {judgement.status})."
         )
         return refused(words, **told)
     return refused(f"beliefd refused this call; it has not run. Why: {reasons}.", **told)

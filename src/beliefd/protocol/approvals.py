@@ -142,7 +142,8 @@ class ApprovalCard(Answer, frozen=True):
     of the session were about the same (null if there are too many to look), `follows` which item led to this
     one; these are there if it was asked for by itself. `session_title` is what the session is called, `signs`
     what was found out about a call that speaks for care, the gravest first, and `decided_at` when a settled
-    item was settled, where its ledger says so in its words.
+    item was settled, where its ledger says so in its words. `observed` are the values of observations that
+    claims cite, in words, by source.
     """
 
     approval_id: str
@@ -187,6 +188,7 @@ class ApprovalCard(Answer, frozen=True):
     session_title: str = ""
     signs: list[Sign] = []
     decided_at: str | None = None
+    observed: dict[str, str] = {}
 
     @property
     def claims(self) -> list[Claim]:

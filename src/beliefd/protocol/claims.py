@@ -1,6 +1,6 @@
 """Claims: bundles as agents send them, and how the gates judge them."""
 
-from typing import Annotated, Any, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import msgspec
 from msgspec import UNSET, UnsetType
@@ -38,7 +38,11 @@ from beliefd.protocol.afterwards import (
     ended_claims,
     progress_of,
 )
+from beliefd.protocol.observed import observed_in
 from beliefd.protocol.operation import AT, PAGE, SESSION, Answer, Vocabulary, asks, reads, writes
+
+if TYPE_CHECKING:
+    from beliefd.kernel.state import Session
 
 MAX_SAMPLED: Final = 2_000
 FROM_SAMPLES: Final = ("semantic_entropy", "model_disagreement")
@@ -152,6 +156,8 @@ class JudgedBundle(Answer, frozen=True):
     on, by its id: how far its evidence is known here, and what was measured of its words. A claim that names
     no evidence and was not measured has none. `ended` are the claims that were retracted or corrected since,
     by their ids. `corrects` is what the bundle itself puts right. `progress` is there while it waits.
+    `observed` are the values of observations that claims cite, in words, by source: nobody has compared them
+    with the statements.
     """
 
     id: str
@@ -174,6 +180,7 @@ class JudgedBundle(Answer, frozen=True):
     ended: dict[str, EndedClaim] = {}
     corrects: Correction | None = None
     progress: AgreementProgress | None = None
+    observed: dict[str, str] = {}
 
 
 class BundlePage(Answer, frozen=True):
@@ -196,9 +203,11 @@ class RetractedClaims(Answer, frozen=True):
     audit_event_id: str
 
 
-def judged(gated: Gated, event_id: str | None, proposer: str, claims: Claims | None = None) -> JudgedBundle:
-    """`claims` are those of the session, as far as there is one: they say what became of the bundle since."""
-    bundle, claims = gated.bundle, claims or Claims()
+def judged(
+    gated: Gated, event_id: str | None, proposer: str, session: "Session | None" = None
+) -> JudgedBundle:
+    """`session` is where it was said, if anywhere: it says what became of the bundle since."""
+    bundle, claims = gated.bundle, Claims() if session is None else session.claims
     tiers = tiers_of(bundle, gated.raised)
     waits = gated.approval is not None and gated.approval.status == "pending"
     return JudgedBundle(
@@ -222,6 +231,7 @@ def judged(gated: Gated, event_id: str | None, proposer: str, claims: Claims | N
         ended=ended_claims(claims, bundle),
         corrects=correction_of(claims, bundle),
         progress=progress_of(gated.approval),
+        observed=observed_in(bundle.claims, session),
     )
 
 

@@ -60,6 +60,7 @@ from beliefd.protocol.approvals import (
     riskiest_first,
 )
 from beliefd.protocol.experiments import DataPicture
+from beliefd.protocol.headlines import why_it_waits
 
 LABELS: dict[type[Subject], str] = {
     BundleSubject: "claims",
@@ -145,7 +146,7 @@ def card(answer: ApprovalCard) -> RenderableType:
             (answer.approval_id, "bold"),
             f"  {answer.status}  ",
             (f"{answer.tier}  ", TIER_STYLE[answer.tier]),
-            (visible(answer.reason), "yellow"),
+            (visible(why_it_waits(answer)), "yellow"),
         ),
         *foreign_lines(answer.foreign),
         *_content(answer),
@@ -278,7 +279,7 @@ def _change(change: Change) -> tuple[str, ...]:
 @view.register
 def decided(answer: DecidedApproval) -> RenderableType:
     status = answer.approval.came_to or answer.status
-    head = Text.assemble((f"{status}  ", "bold"), visible(answer.approval.reason))
+    head = Text.assemble((f"{status}  ", "bold"), visible(answer.approval.title))
     if answer.call is not None:
         return Group(head, view(answer.call))
     if answer.intent is not None:

@@ -1,6 +1,6 @@
 """Bundles of claims drawn for people, with what every gate says of them."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +18,7 @@ from beliefd.kernel.claims.standing import ClaimStanding, MeasuredStanding
 from beliefd.kernel.claims.tiers import RaisedTier
 from beliefd.protocol.afterwards import AgreementProgress, Correction
 from beliefd.protocol.claims import BundlePage, JudgedBundle, RetractedClaims
+from beliefd.protocol.headlines import GATE_WORDS, NOT_COMPARED, headline_of
 
 if TYPE_CHECKING:
     from beliefd.protocol.approvals import ApprovalCard
@@ -40,10 +41,11 @@ OUTCOME_STYLE = {
 
 @view.register
 def bundle(answer: JudgedBundle) -> RenderableType:
+    head = headline_of(answer)
     lines: list[RenderableType] = [
         Text.assemble(
-            (answer.decision, DECISION_STYLE[answer.decision]),
-            f"  {visible(answer.reason)}  ",
+            (head.word, DECISION_STYLE.get(head.word, "bold red")),
+            f"  {visible(head.text)}  ",
             ("bundle ", "dim"),
             visible(answer.id),
         ),
@@ -72,14 +74,14 @@ def retracted(answer: RetractedClaims) -> RenderableType:
 def bundles(found: BundlePage) -> RenderableType:
     lines = [
         Text.assemble(
-            (f"{item.decision:<9}", DECISION_STYLE[item.decision]),
+            (f"{head.word:<8} ", DECISION_STYLE.get(head.word, "bold red")),
             f"{visible(item.id)}  {len(item.claims)} claims  ",
             (f"{item.tier}  ", TIER_STYLE[item.tier]),
             (f"by {visible(_speaker(item))}  ", "dim"),
-            (visible(item.reason), "dim"),
+            (visible(head.text), "dim"),
             *_in_brief(item),
         )
-        for item in found.claims
+        for item, head in ((item, headline_of(item)) for item in found.claims)
     ]
     return page(lines, found.next, "no claims")
 
@@ -106,7 +108,7 @@ def _speaker(answer: JudgedBundle) -> str:
 def claim_view(claim: Claim, answer: "JudgedBundle | ApprovalCard") -> RenderableType:
     """A claim with what it rests on, and how it ended if it did."""
     name = claim.id or ""
-    lines = [claim_lines(claim, answer.raised, answer.standings.get(name))]
+    lines = [claim_lines(claim, answer.raised, answer.standings.get(name), answer.observed)]
     if (one := answer.ended.get(name)) is not None:
         lines.append(Text(f"    {visible(one.text)}", "bold red"))
     return Group(*lines)
@@ -131,7 +133,9 @@ def progress_lines(progress: AgreementProgress | None) -> list[Text]:
     return [Text(visible(progress.text), "yellow")]
 
 
-def claim_lines(claim: Claim, raised: Sequence[RaisedTier], standing: ClaimStanding | None) -> RenderableType:
+def claim_lines(
+    claim: Claim, raised: Sequence[RaisedTier], standing: ClaimStanding | None, observed: Mapping[str, str]
+) -> RenderableType:
     known = standing or ClaimStanding()
     higher = next((one for one in raised if one.claim_id == claim.id), None)
     tier = claim.risk_tier if higher is None else higher.tier
@@ -151,7 +155,10 @@ def claim_lines(claim: Claim, raised: Sequence[RaisedTier], standing: ClaimStand
         state = ("", "") if found is None else (f"{found.state} ", STATE_STYLE[found.state])
         why = "" if found is None or not found.by else f": {visible(found.by)}"
         source = f"evidence `{visible(pointer.source)}` ({pointer.source_confidence}){why}"
-        lines.append(Text.assemble("    ", state, (source, "dim")))
+        values = f": {visible(said)}" if (said := observed.get(pointer.source)) else ""
+        lines.append(Text.assemble("    ", state, (source, "dim"), values))
+    if claim.evidence_pointers:
+        lines.append(Text(f"    {NOT_COMPARED}", "dim"))
     if claim.if_wrong_cost:
         lines.append(Text.assemble(("    if wrong: ", "dim"), visible(claim.if_wrong_cost)))
     return Group(*lines)
@@ -200,7 +207,7 @@ def gate_table(results: list[GateResult]) -> RenderableType:
     for result in results:
         table.add_row(
             Text(f"  {result.gate}"),
-            Text(result.outcome, OUTCOME_STYLE[result.outcome]),
+            Text(GATE_WORDS[result.outcome], OUTCOME_STYLE[result.outcome]),
             Text(f"limit {_measure(result.limit)}, observed {_measure(result.observed)}", "dim"),
             Text(visible(result.reason), "dim"),
         )

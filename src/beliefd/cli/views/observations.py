@@ -8,6 +8,7 @@ from rich.text import Text
 from beliefd.cli.output import visible
 from beliefd.cli.views.drawing import EventWords, page, view
 from beliefd.protocol.observations import ObservationPage, ObservationView
+from beliefd.protocol.observed import counted
 
 LABEL_STYLE = {"witnessed": "bold green", "attested": "bold yellow"}
 SHOWN = 20
@@ -36,18 +37,14 @@ def _headline(one: ObservationView) -> Text:
         (one.observation_id, "bold"),
         f"  {visible(one.quantity)}  ",
         (one.label, LABEL_STYLE[one.label]),
-        f"  {_counted(one.count)} from {one.low:g} to {one.high:g}{unit}",
+        f"  {counted(one.count)} from {one.low:g} to {one.high:g}{unit}",
     )
-
-
-def _counted(count: int) -> str:
-    return "1 value" if count == 1 else f"{count} values"
 
 
 def _observed(_: dict[str, Any], delta: dict[str, Any]) -> Text:
     one = delta["observation"]
     return Text.assemble(
-        f"{_counted(one['count'])} of {visible(one['quantity'])}  ", (one["label"], LABEL_STYLE[one["label"]])
+        f"{counted(one['count'])} of {visible(one['quantity'])}  ", (one["label"], LABEL_STYLE[one["label"]])
     )
 
 

@@ -26,6 +26,7 @@ ORIGIN = {
     "given": "given by the program that opened the store",
     "file": "from a file of the operator's",
 }
+LISTED: Final = 20
 LONG_PART: Final = 500
 """Letters. Whoever adopts a policy wants to see that it is theirs, not read it again."""
 
@@ -38,6 +39,11 @@ def policy_in_force(answer: PolicyAnswer) -> RenderableType:
     changed = _changed(msgspec.to_builtins(answer.policy), msgspec.to_builtins(Policy()))
     is_whole = True
     for part, fields in changed.items():
+        if isinstance(fields, list | tuple):
+            lines.append(Text.assemble((f"{part}:", "bold"), "" if fields else " none"))
+            lines += (Text(f"  {visible(one[:LONG_PART])}") for one in map(_in_words, fields[:LISTED]))
+            is_whole &= len(fields) <= LISTED
+            continue
         written = json_text(fields)
         if len(written) > LONG_PART:
             names = f": {visible(', '.join(fields))}" if isinstance(fields, dict) else ""
@@ -46,6 +52,18 @@ def policy_in_force(answer: PolicyAnswer) -> RenderableType:
     if not is_whole:
         lines.append(Text("all of it: `beliefd policy show --json`", "dim"))
     return Group(*lines)
+
+
+def _in_words(value: Any) -> str:
+    """A capability, a promise and the like on one line: its name first, and what is not said left out."""
+    if isinstance(value, dict):
+        said = {name: words for name, one in value.items() if (words := _in_words(one))}
+        name = said.pop("name", "")
+        rest = ", ".join(f"{key.replace('_', ' ')} {words}" for key, words in said.items())
+        return f"{name}: {rest}" if name and rest else name or rest
+    if isinstance(value, list | tuple):
+        return " ".join(filter(None, map(_in_words, value)))
+    return "" if value is None else value if isinstance(value, str) else json_text(value)
 
 
 def _changed(value: Any, default: Any) -> Any:

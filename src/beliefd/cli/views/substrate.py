@@ -20,6 +20,7 @@ from beliefd.cli.views.drawing import (
 )
 from beliefd.kernel.substrate.capabilities import Amounts, Budgets
 from beliefd.kernel.substrate.constraints import Reason
+from beliefd.protocol.headlines import REPEATED
 from beliefd.protocol.substrate import (
     CallView,
     CandidateAnswer,
@@ -228,6 +229,8 @@ def verdict_words(result: dict[str, Any], about: str) -> Text:
     approval = result.get("waits") or (result.get("approval") or {}).get("approval_id")
     if approval is not None:
         return Text.assemble(("waits", "bold yellow"), f" {about} ", (visible(approval), "dim"))
+    if result["reason_code"] == "REPEATED":
+        return Text.assemble((REPEATED, "dim"), f" {about}")
     style = "green" if result["verdict"] == "allow" else "bold red"
     return Text.assemble((result["verdict"], style), f" {about} ", (result["reason_code"], "dim"))
 

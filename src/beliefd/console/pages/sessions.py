@@ -14,7 +14,9 @@ from beliefd.console.questions import Reading, going_on
 from beliefd.kernel.errors import BeliefdError
 from beliefd.ledger.envelope import LedgerBroken
 from beliefd.protocol.beliefs import ArchivedSession, BeliefSnapshot, SessionPage
+from beliefd.protocol.claims import BundlePage
 from beliefd.protocol.experiments import ExperimentView
+from beliefd.protocol.headlines import headline_of
 from beliefd.protocol.ledger import AuditPage, Counterfactual, Why
 from beliefd.protocol.visible import visible
 from beliefd.steward.offload import offload
@@ -131,10 +133,12 @@ async def work(visitor: Visitor) -> Seen:
     """What was said, asked for, tried and observed in a session."""
     snapshot, past = await _snapshot(visitor, 0), await _past(visitor, _charted(visitor))
     ask, few = visitor.asker.ask, {"limit": LISTED}
+    bundles: BundlePage = await ask("list_claims", visitor.path, few)
     values = {
         **_of(visitor, snapshot),
         "past": past,
-        "bundles": await ask("list_claims", visitor.path, few),
+        "bundles": bundles,
+        "bundles_said": [(one, headline_of(one)) for one in bundles.claims],
         "experiments": await ask("list_experiments", visitor.path, few),
         "observations": await ask("list_observations", visitor.path, few),
         "memory": await ask("list_memory", visitor.path),

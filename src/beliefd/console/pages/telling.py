@@ -7,6 +7,7 @@ from msgspec import Struct
 
 from beliefd.console.rendering import headline
 from beliefd.protocol.approvals import decided_on
+from beliefd.protocol.headlines import REPEATED
 
 NAMED: Final = 6
 WORDS: Final = (
@@ -67,12 +68,17 @@ def _outcome(delta: dict[str, Any]) -> str:
         return str(gated["decision"])
     results = delta.get("results") or [delta.get("result")]
     if isinstance(results[0], dict) and "reason_code" in results[0]:
-        return ", ".join(str(one.get("reason_code", "")) for one in results[:NAMED])
+        return ", ".join(_came_to(one) for one in results[:NAMED])
     if delta.get("kind") == "refused":
         return f"refused: {delta.get('code', '')}"
     if isinstance(delta.get("approved"), bool):
         return "granted" if delta["approved"] else "not granted"
     return str(_object(delta.get("call")).get("status", ""))
+
+
+def _came_to(result: dict[str, Any]) -> str:
+    code = str(result.get("reason_code", ""))
+    return REPEATED if code == "REPEATED" else code
 
 
 def _links(session_id: str, payload: dict[str, Any], delta: dict[str, Any]) -> list[tuple[str, str]]:

@@ -47,6 +47,7 @@ from beliefd.protocol.asked import Sign
 from beliefd.protocol.beliefs import ArchivedSession, BrokenLedger
 from beliefd.protocol.claims import judged
 from beliefd.protocol.intents import intent_view
+from beliefd.protocol.observed import observed_in
 from beliefd.protocol.titles import session_title
 from beliefd.protocol.wire import bind, convert, is_longer
 from beliefd.steward.call import Call
@@ -196,7 +197,7 @@ class ApprovalHandlers(Struct, frozen=True):
         resumed = (
             None
             if event.gated is None
-            else judged(event.gated, outcome.head.event_id, proposer, outcome.session.claims)
+            else judged(event.gated, outcome.head.event_id, proposer, outcome.session)
         )
         after = Position(outcome.session, outcome.head)
         card = await self._card(after, event.approval_id, call.principal)
@@ -264,6 +265,7 @@ class ApprovalHandlers(Struct, frozen=True):
             proposer=approval.proposer.id,
             gates=list(approval.results),
             standings=approval.standings or {},
+            observed={} if bundle is None else observed_in(bundle.claims, session),
             measurements=[] if listed else await cited(self.store, session, approval),
             proposers=list(approval.proposers),
             required_approvals=list(today.deciders),
@@ -372,9 +374,9 @@ def _on_approval(approval: Approval, today: Outlook) -> str:
     if isinstance(approval.subject, CallSubject | DeltaSubject):
         by_caller = isinstance(subject, CallSubject) and subject.provenance
         then = "its agent may make this very call, once" if by_caller else "it happens"
-        return f"it is arbitrated again on the state and policy of that moment; if nothing else fails, {then}"
+        return f"the rules are asked again, as they are then; if nothing else stands in the way, {then}"
     answered, gates = " and ".join(approval.asking), "gates" if len(approval.asking) > 1 else "gate"
     return (
-        f"that is the answer to the {answered} {gates}; all gates are asked again under today's policy; "
-        "unless one stops it, the bundle is published"
+        f"that answers the {answered} {gates}; all gates are asked again under the policy of that moment; "
+        "if none stops it, it is published"
     )

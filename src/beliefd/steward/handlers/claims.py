@@ -102,7 +102,7 @@ async def read_beside(call: Call) -> SubmitClaims:
 
 def judgement_of(outcome: Outcome) -> JudgedBundle:
     event = expected(outcome, BundleGated)
-    return judged(event.gated, outcome.head.event_id, event.proposer, outcome.session.claims)
+    return judged(event.gated, outcome.head.event_id, event.proposer, outcome.session)
 
 
 class ClaimHandlers(Struct, frozen=True):
@@ -148,7 +148,7 @@ class ClaimHandlers(Struct, frozen=True):
             raise not_found(Code.BUNDLE_NOT_FOUND, "bundle", bundle_id, when)
         judgement, proposer = await self._judgement(position.session.session_id, state.event_id, bundle_id)
         approval = position.session.approvals.by_id.get(state.approval_id) if state.approval_id else None
-        answer = judged(judgement, state.event_id, proposer, claims)
+        answer = judged(judgement, state.event_id, proposer, position.session)
         waits = approval is not None and approval.status == "pending"
         return replace(
             answer, approval_id=state.approval_id if waits else None, progress=progress_of(approval)

@@ -17,6 +17,7 @@ from beliefd.kernel.errors import BeliefdError, Code, invalid
 from beliefd.kernel.values import MAX_ID_LENGTH
 from beliefd.protocol.approvals import inbox_page
 from beliefd.protocol.conversations import HYPOTHESES, ONTOLOGY, conversation_key
+from beliefd.protocol.headlines import REPEATED, words_of
 from beliefd.protocol.hooks import HookAnswer
 from beliefd.protocol.operations import BY_NAME
 from beliefd.protocol.substrate import CandidateAnswer
@@ -158,11 +159,12 @@ class HookHandlers(Struct, frozen=True):
         if result.verdict == "allow":
             if result.permit is None:
                 return Said(
-                    verdict="deny", reason=f"beliefd: this call was let through already ({result.status})"
+                    verdict="deny",
+                    reason=f"beliefd: {REPEATED}: this call was let through already ({result.status})",
                 )
             self.begun.keep(_use(session_id, event), result.permit.call_id)
             return Said()
-        words = "; ".join(reason.words for reason in result.reasons) or result.reason_code
+        words = words_of(result.reasons) or result.reason_code
         if result.approval_id is None:
             return Said(verdict="deny", reason=f"beliefd: refused ({result.reason_code}): {words}")
         return Said(verdict="wait", reason=_waiting(call, result, words))
