@@ -107,6 +107,11 @@ class Authenticator:
         await self._directory.refresh(force=_token_id(header) not in self._directory.tokens)
         return self._caller(header)
 
+    @property
+    def seen(self) -> object:
+        """The tokens as they were read last: another object whenever they were read again."""
+        return self._directory.tokens
+
     async def refresh(self) -> None:
         """Look at the tokens as they are now."""
         await self._directory.refresh(force=True)

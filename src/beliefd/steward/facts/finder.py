@@ -140,7 +140,7 @@ class Attachments(Struct, frozen=True):
     """What came with a command and is no part of it: where it came from, what proves the tokens in it, what
     the server's own model answered, and how many bytes it came in, if that is known. `token` is a row that is
     to be written with the event. A command is turned away without an event unless `still` holds of the state
-    that it is decided on."""
+    that it is decided on; `judged` refuses, right before it is decided, for whom may ask for it no longer."""
 
     origin: str | None = None
     proofs: tuple[Proof | None, ...] = ()
@@ -148,6 +148,7 @@ class Attachments(Struct, frozen=True):
     size: int = 0
     token: Token | None = None
     still: Callable[[Session], bool] | None = None
+    judged: Callable[[], None] | None = None
 
 
 NO_ATTACHMENTS: Final = Attachments()
