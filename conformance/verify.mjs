@@ -539,6 +539,7 @@ const keepResults = (session, results, delta) => {
   keepDerived(session, delta.get("derived"));
   for (const result of results) {
     keepResult(session, result);
+    keepShaped(session, result.get("shaped"));
     keepTraced(session, result);
   }
   if (session.stateVersion > before) {

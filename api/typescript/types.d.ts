@@ -488,6 +488,7 @@ export type AuthorityFindings = {
   authority?: Record<string, Principal | null>;
   /** Whether rights within spaces were looked at */
   by_rights?: boolean;
+  by_words?: boolean;
   /** The policy in force, and who adopted it */
   in_force?: Adopted;
 };
@@ -976,7 +977,7 @@ export type CandidateAnswer = {
   approval_url?: string | null;
 };
 
-/** The verdict on one candidate, with every reason. `call` and `patch` are what it lets happen. A call that a person has said yes to is `started` by its caller proposing it again, or `stopped` if it may not begin any more. `asks` is the digest of what the `approval` is about, if its caller will run it, and `waits` the item of the inbox in which the same was asked before. Where it was found out where the values of a call came from, `refused_sinks` are the addresses that it does not reach. `derived` is what rules make of the `patch`, `vector` names its dense side. */
+/** The verdict on one candidate, with every reason. `call` and `patch` are what it lets happen. A call that a person has said yes to is `started` by its caller proposing it again, or `stopped` if it may not begin any more. `asks` is the digest of what the `approval` is about, if its caller will run it, and `waits` the item of the inbox in which the same was asked before. Where it was found out where the values of a call came from, `refused_sinks` are the addresses that it does not reach. `derived` is what rules make of the `patch`, `vector` names its dense side. `shaped` says who proposed what was not let through, where no `approval` says it. */
 export type CandidateResult = {
   /** Whether it is let through, put off or denied */
   verdict: "allow" | "defer" | "deny";
@@ -1008,6 +1009,8 @@ export type CandidateResult = {
   derived?: Derivation;
   /** `derived` is what rules make of the `patch`, `vector` names its dense side. */
   vector?: VectorRef;
+  /** `shaped` says who proposed what was not let through, where no `approval` says it. */
+  shaped?: Shaped;
 };
 
 /** A capability as recorded; of the token itself only its hash is kept. `reserved` is set aside for calls under way. `rule` is the rule of the policy that issued it, if one did: its holder needs no token. `policy_hash` is the policy that it was issued under, `provenance` at whose word: older ones do not say. */
@@ -1334,7 +1337,7 @@ export type ClaimBundle = {
   corrects?: Corrects;
 };
 
-/** Facts for the gates. `content` says, for each SHA-256 whose bytes are at hand, whether they match. `others` is there if more than one detector was asked: what those after the first found. `brought` says who stored that content. `seen` are the cited calls whose results say what no caller of the session had put in. `measured` is what came of the raw answers that came with claims, by the claim's id. `tools` are the tiers, as registered, of the tools that claims name; one that is not there is not known. Entries without it are older than the rules about origins, actions and evidence, and are judged without them. `fallen` is there if claims are about eliminated hypotheses: the event that eliminated each. `rejected` is what people rejected in other sessions, by the digest of the words. Entries without it are older than the rule that a gate which people overrode did not pass. `corrected` is the published bundle that this one corrects. `pending` is there if as many items wait because of the proposer as policy allows: how many those are. `authority` is how those stand now whose word or tier is used. Entries without it are older than the rules that authority is judged when it is used, and that a yes answers the gates that were shown. With `by_rights`, that standing is the one in the session's space. */
+/** Facts for the gates. `content` says, for each SHA-256 whose bytes are at hand, whether they match. `others` is there if more than one detector was asked: what those after the first found. `brought` says who stored that content. `seen` are the cited calls whose results say what no caller of the session had put in. `measured` is what came of the raw answers that came with claims, by the claim's id. `tools` are the tiers, as registered, of the tools that claims name; one that is not there is not known. Entries without it are older than the rules about origins, actions and evidence, and are judged without them. `fallen` is there if claims are about eliminated hypotheses: the event that eliminated each. `rejected` is what people rejected in other sessions, by the digest of the words. Entries without it are older than the rule that a gate which people overrode did not pass. `corrected` is the published bundle that this one corrects. `pending` is there if as many items wait because of the proposer as policy allows: how many those are. `authority` is how those stand now whose word or tier is used. Entries without it are older than the rules that authority is judged when it is used, and that a yes answers the gates that were shown. With `by_rights`, that standing is the one in the session's space. With `by_words`, it is remembered by the words alone who shaped a claim. */
 export type ClaimFindings = {
   /** Which command these facts are for */
   of: "claims";
@@ -1368,6 +1371,8 @@ export type ClaimFindings = {
   authority?: Record<string, Principal | null>;
   /** With `by_rights`, that standing is the one in the session's space. */
   by_rights?: boolean;
+  /** With `by_words`, it is remembered by the words alone who shaped a claim. */
+  by_words?: boolean;
 };
 
 /** A claim was put forward in the speculative lane, where it stays. */
@@ -4578,7 +4583,7 @@ export type ProposalAnswer = {
   audit_event_id: string;
 };
 
-/** Facts about a proposal's candidates, in their order; None where a candidate is no call. `authority` is how those stand now whose word or tier is used, as for claims. Where `no_stands` is set, a call that a person has rejected is not asked about again; where `asks_anew` is, one that waits is, if the rule has changed that asks; entries without them are older. Where `relapses` is set, a mode that had recovered and is lowered to where it was begins to recover anew; likewise. `inputs` are those of its provenance that are events of the ledger or stored content. `in_force` is who adopted the policy, here and below. */
+/** Facts about a proposal's candidates, in their order; None where a candidate is no call. `authority` is how those stand now whose word or tier is used, as for claims. Where `no_stands` is set, a call that a person has rejected is not asked about again; where `asks_anew` is, one that waits is, if the rule has changed that asks; entries without them are older. Where `relapses` is set, a mode that had recovered and is lowered to where it was begins to recover anew; likewise. With `by_words`, it is remembered who proposed what was not let through. `inputs` are those of its provenance that are events of the ledger or stored content. `in_force` is who adopted the policy, here and below. */
 export type ProposalFindings = {
   /** Which command these facts are for */
   of: "proposal";
@@ -4588,6 +4593,8 @@ export type ProposalFindings = {
   authority?: Record<string, Principal | null>;
   /** Whether rights within spaces were looked at */
   by_rights?: boolean;
+  /** With `by_words`, it is remembered who proposed what was not let through. */
+  by_words?: boolean;
   /** Where `no_stands` is set, a call that a person has rejected is not asked about again; where `asks_anew` is, one that waits is, if the rule has changed that asks; entries without them are older. */
   no_stands?: boolean;
   /** Where `no_stands` is set, a call that a person has rejected is not asked about again; where `asks_anew` is, one that waits is, if the rule has changed that asks; entries without them are older. */

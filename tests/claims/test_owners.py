@@ -32,7 +32,9 @@ def made_before(house: World, name: str, owner: str) -> Person:
     return house.person(principal_of(row))
 
 
-@pytest.mark.parametrize("owner", ["ANA", "Ana", "ana ", "\u00a0ana", "\uff41na", "a\u200bna", "an\ufe0fa"])
+@pytest.mark.parametrize(
+    "owner", ["ANA", "Ana", "ana ", "\u00a0ana", "\uff41na", "a\u200bna", "an\ufe0fa", "an\u0430"]
+)
 def test_another_spelling_is_no_other_person(house: World, owner: str) -> None:
     session = house.session()
     agent = made_before(house, "b", owner)
@@ -64,6 +66,36 @@ def test_an_account_of_a_provider_is_the_owner_of_a_token_in_any_case(house: Wor
     nothing_happens(house, session, Code.FORBIDDEN, lambda: ana.approve(waiting))
     assert house.bob.approve(waiting).outcome == "PUBLISH"
     house.check(session)
+
+
+@pytest.mark.parametrize("field", ["name", "owner"])
+@pytest.mark.parametrize("written", ["dor\u0430", "\u0391na", "\u0430na"])
+def test_a_token_of_two_alphabets_is_not_made(field: str, written: str) -> None:
+    names = {"name": "x", "owner": "y", field: written}
+    with pytest.raises(BeliefdError) as told:
+        asyncio.run(create_token(MemoryStore(), names["name"], Role.AGENT, owner=names["owner"]))
+    assert (told.value.code, (told.value.details or {})["path"]) == (Code.INVALID_REQUEST, field)
+    assert "one alphabet" in told.value.message
+
+
+@pytest.mark.parametrize("another", ["ren\u00e9", "\u0441\u043e\u0440\u0430"])
+def test_an_owner_that_looks_like_another_is_not_made(house: World, another: str) -> None:
+    """`copa` in Cyrillic letters is read as the same owner; `ren\u00e9` is somebody else, and looks like `rene`."""
+    hired(house, "human://rene", Role.APPROVER)
+    copa = hired(house, "human://copa", Role.APPROVER)
+    if another.startswith("r"):
+        with pytest.raises(BeliefdError, match="looks like the owner `rene`"):
+            hired(house, "x", Role.AGENT, owner=another)
+    else:
+        assert hired(house, "x", Role.AGENT, owner=another).principal.owner == copa.principal.owner
+
+
+@pytest.mark.parametrize(
+    "owner", ["\u0434\u043e\u0440\u0430", "y\u0131ld\u0131z", "\u6771\u4eac ana", "jos\u00e9"]
+)
+def test_names_of_all_alphabets_are_owners(owner: str) -> None:
+    assert owner_form(owner) == owner
+    assert asyncio.run(create_token(MemoryStore(), "x", Role.AGENT, owner=owner))
 
 
 @pytest.mark.parametrize("field", ["name", "owner"])

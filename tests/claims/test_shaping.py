@@ -8,10 +8,15 @@ import pytest
 
 from beliefd.kernel.approvals.commands import DecideApproval
 from beliefd.kernel.approvals.findings import AuthorityFindings
+from beliefd.kernel.approvals.shaping import content_of, marks_of
 from beliefd.kernel.errors import Code
 from beliefd.kernel.intents.commands import StageIntent
 from beliefd.kernel.intents.events import IntentStaged
 from beliefd.kernel.intents.state import Change
+from beliefd.kernel.substrate.commands import Propose
+from beliefd.kernel.substrate.proposals import CallCandidate
+from beliefd.kernel.substrate.provenance import Provenance
+from beliefd.kernel.substrate.tools import ProposalFindings
 from beliefd.kernel.values import Principal, Role
 from beliefd.protocol.claims import JudgedBundle
 from beliefd.testing.world import AGENT, ANN, BOB, OTHER_AGENT, World, policy, refused
@@ -21,7 +26,7 @@ from tests.claims.support import bundle, claim, delete, inbox_is_the_fold_of_all
 from tests.firewall.lab import Lab, code_of
 from tests.substrate.conftest import Build as BuildTools
 from tests.substrate.conftest import build as build_tools  # noqa: F401 - a fixture
-from tests.substrate.support import ALLOW_ALL, deny, one, rules, tool_call
+from tests.substrate.support import ALLOW_ALL, deny, one, rules, tool_call, with_tools
 
 LESS = "delete last year's only"
 EDIT = claim("DELETE", statement=LESS)
@@ -52,6 +57,10 @@ SAID_AGAIN: dict[str, dict[str, Any]] = {
     "with a space at the end": {"id": "another", "claims": [EDIT | {"statement": f"{LESS} "}]},
     "with an unseen character": {"id": "another", "claims": [EDIT | {"statement": f"\u200b{LESS}"}]},
     "in other letters": {"id": "another", "claims": [EDIT | {"statement": f"{LESS.upper()}!"}]},
+    "about a hypothesis": {"id": "another", "claims": [EDIT | {"about": {"hypothesis": "h1"}}]},
+    "as another type": {"id": "another", "claims": [claim("DELETE", "INFERENCE", statement=LESS)]},
+    "in look-alikes": {"id": "another", "claims": [EDIT | {"statement": "de1ete Iast year's 0nly"}]},
+    "with other gaps": {"id": "another", "claims": [EDIT | {"statement": "delete-last years only"}]},
     "with another claim": {"id": "another", "claims": [EDIT, claim("READ_ONLY", id="more")]},
 }
 
@@ -235,7 +244,37 @@ def test_a_call_is_not_confirmed_by_whose_agent_asked_for_it(build_tools: BuildT
     house.check(session)
 
 
-def test_who_weakened_an_intent_does_not_approve_it_when_it_is_asked_for_again() -> None:
+@pytest.mark.parametrize("tool", ["email.send", "mail"], ids=["run by the server", "run by its caller"])
+@pytest.mark.parametrize("owner", [None, "ann"], ids=["her own", "of her agent"])
+def test_a_call_that_was_denied_to_somebody_is_not_confirmed_by_them(
+    build_tools: BuildTools,  # noqa: F811
+    tool: str,
+    owner: str | None,
+) -> None:
+    execute = "caller" if tool == "mail" else "server"
+    asks = rules(all=ALLOW_ALL, asks=deny(tool, on_fail="ask"))
+    house = build_tools(policy=with_tools(asks, mail={"executor": "caller", "schema": {"type": "object"}}))
+    session = house.session()
+    ann = hired(house, "human://ann", Role.APPROVER)
+    first = ann if owner is None else hired(house, "agent://nightly", Role.AGENT, owner=owner)
+    denied = one(first.propose(session, [tool_call(tool, None, "a", to="ana")], execute=execute))
+    assert (denied.verdict, denied.reason_code) == ("deny", "NO_CAPABILITY")
+
+    def card(to: str) -> Any:
+        call = tool_call(tool, house.token(session), to, to=to)
+        return house.bob.show_approval(
+            str(one(house.agent.propose(session, [call], execute=execute)).approval_id)
+        )
+
+    hers = card("ana")
+    refused(Code.FORBIDDEN, partial(ann.approve, hers))
+    assert house.bob.approve(hers).status == "approved"
+    assert ann.approve(card("bert")).status == "approved", "another call is nobody's yet"
+    house.check(session)
+
+
+@pytest.mark.parametrize("again", [{}, {"authority": {}, "by_words": True}], ids=["then", "since"])
+def test_who_weakened_an_intent_does_not_approve_it_when_it_is_asked_for_again(again: Any) -> None:
     lab = Lab()
     lab.proposition("c")
     ids = tuple(lab.evidence("c", body=body).evidence_id for body in (1, 2))
@@ -243,6 +282,7 @@ def test_who_weakened_an_intent_does_not_approve_it_when_it_is_asked_for_again()
     lab.stage("update_epistemic_status", "c", to_status="proven", evidence_ids=ids)
     lab.decide("MODIFIED", ANN, to_status="supported")
     lab.decide("DEFERRED", BOB)
+    lab.findings = AuthorityFindings(**again)
     asked = lab.stage(
         "update_epistemic_status", "c", to_status="supported", evidence_ids=ids, reason="as she said"
     )
@@ -290,6 +330,21 @@ def test_entries_from_before_ids_counted_beside_owners_are_decided_as_they_were(
     assert isinstance(lab.ask(StageIntent(change=change), hers), IntentStaged)
     (names,) = lab.session.approvals.shapers.values()
     assert names == (("old", "agent://x") if by_rights else ("old",))
+
+
+@pytest.mark.parametrize("by_words", [True, msgspec.UNSET])
+def test_entries_from_before_words_alone_counted_are_decided_as_they_were(
+    by_words: bool | msgspec.UnsetType,
+) -> None:
+    lab = Lab()
+    lab.findings = AuthorityFindings(by_words=by_words)
+    change = Change(type="create_proposition", claim_id="c", statement="s")
+    assert isinstance(lab.ask(StageIntent(change=change), AGENT), IntentStaged)
+    told = (marks_of if by_words else content_of)(change)
+    assert tuple(lab.session.approvals.shapers) == told
+    lab.findings = ProposalFindings(calls=(None,), authority={}, by_words=by_words)
+    lab.ask(Propose(provenance=Provenance(source="agent"), candidates=(CallCandidate(tool_id="t"),)), ANN)
+    assert len(lab.session.approvals.shapers) == (2 if by_words else 1)
 
 
 @pytest.mark.parametrize("first", [True, False], ids=["granted before", "granted after"])

@@ -1,6 +1,7 @@
 """Answers that last, and those who take them: judged again, counted, and given up when they have left."""
 
 import asyncio
+import json
 import threading
 import time
 from collections.abc import Iterator
@@ -58,7 +59,7 @@ class Guarded:
     async def _make(self) -> str:
         store = await SqliteStore.open(self._path)
         try:
-            await create_token(store, "other", Role.ADMIN)
+            self.other = await create_token(store, "other", Role.ADMIN)
             return await create_token(store, "me", Role.AGENT, Tier.DELETE)
         finally:
             await store.close()
@@ -144,6 +145,54 @@ def test_a_batch_ends_where_its_token_was_revoked(guarded_one: tuple[ServerProce
         except ConnectionResetError:
             pass
     assert answers < 60_000
+
+
+def test_a_body_that_was_still_coming_in_when_its_token_was_revoked_is_refused(
+    guarded_one: tuple[ServerProcess, Guarded],
+) -> None:
+    server, guard = guarded_one
+    mine = {"Authorization": f"Bearer {guard.token}"}
+    line = b'{"verb":"ELIMINATE","source_id":"s","observation_id":"o","eliminated":[],"justification":{}}\n'
+    with httpx.Client(base_url=server.url, verify=False, headers=mine) as http:
+        session_id = declare(http)
+
+        def sent_slowly() -> Iterator[bytes]:
+            yield line
+            time.sleep(0.2)  # it has begun to be read
+            guard.revoke()
+            time.sleep(1.5)  # what a server knows of tokens is a second old at most
+            yield line
+
+        told = http.post(f"/v1/sessions/{session_id}/batch", content=sent_slowly(), headers=LINES)
+        assert (told.status_code, told.json()["error"]["code"]) == (401, "UNAUTHORIZED")
+    with httpx.Client(base_url=server.url, verify=False) as http:
+        http.headers["Authorization"] = f"Bearer {guard.other}"
+        assert len(http.get(f"/v1/sessions/{session_id}/audit").json()["events"]) == 1
+
+
+def test_a_line_that_still_waits_when_its_token_was_revoked_is_refused(place: Place) -> None:
+    """What has to be found out for it takes its time; it is decided for whom may ask by then."""
+    store, finder = place.runtime.steward.store, place.runtime.steward.finder
+    boss = {"Authorization": f"Bearer {asyncio.run(create_token(store, 'boss', Role.ADMIN))}"}
+    secret = asyncio.run(create_token(store, "me", Role.AGENT, Tier.DELETE))
+    looking, go_on, find = threading.Event(), threading.Event(), finder.findings
+
+    async def slowly(*given: Any) -> Any:
+        looking.set()
+        await asyncio.to_thread(go_on.wait, SOON)
+        return await find(*given)
+
+    with httpx.Client(base_url=place.url, headers=boss) as http, connected(place) as connection:
+        session_id = declare(http)
+        finder.findings = slowly  # type: ignore[method-assign]
+        line = json.dumps({"verb": "SUBMIT_CLAIMS", **ClaimRows.submit_claims.example}).encode()
+        mine = {"Authorization": f"Bearer {secret}", **LINES}
+        connection.request("POST", f"/v1/sessions/{session_id}/batch", line + b"\n" + line, mine)
+        assert looking.wait(SOON)
+        assert http.delete(f"/v1/tokens/{secret.split('_')[1]}").status_code == 200
+        go_on.set()
+        until(lambda: not place.runtime.steward.queues)
+        assert len(http.get(f"/v1/sessions/{session_id}/audit").json()["events"]) == 1
 
 
 def test_feeds_stay_while_the_store_is_away_and_nothing_was_revoked(place: Place, near: httpx.Client) -> None:

@@ -1,5 +1,6 @@
 """The operations over HTTP: a request becomes a call, and what comes of it an answer."""
 
+import asyncio
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
@@ -7,6 +8,7 @@ from functools import partial
 from typing import Final, NoReturn
 
 from msgspec import Struct
+from msgspec.structs import replace
 from starlette.types import Receive, Scope, Send
 
 from beliefd import tracing
@@ -14,7 +16,7 @@ from beliefd.http.bodies import read_body
 from beliefd.http.draining import Draining
 from beliefd.http.encoding import encode, encode_in_pieces, is_large
 from beliefd.http.errors import answer_or_error, not_offered
-from beliefd.http.guard import caller_of, foreign_origin
+from beliefd.http.guard import caller_of, foreign_origin, known_caller
 from beliefd.http.headers import Headers, expected_heads, is_known, notes_in, read_headers
 from beliefd.http.in_flight import Holding
 from beliefd.http.leaving import unless_gone, unless_over
@@ -149,11 +151,14 @@ class Surface:
         under_way.callback(incoming.holding.release)
         incoming.holding.belongs_to(principal.id, self.in_force.policy.bounds.bytes_in_flight)
         call = await self._call(caller, headers, operation, values, incoming)
+        caller = Caller(call.principal, call.rights)
         if operation.stream:
-            chunks = stream(self.runtime.handlers, operation, call)
             over = under_way.enter_context(
                 self._standing.of(partial(self._caller, headers), operation, caller)
             )
+            if operation.writes:
+                call = replace(call, judged=self._judged(headers, caller, over))
+            chunks = stream(self.runtime.handlers, operation, call)
             return await Stream.start(chunks, operation.media, stream_headers(operation), over)
         work = perform(self.runtime.handlers, operation, call)
         if WAIT in operation.query and not operation.writes:
@@ -183,6 +188,9 @@ class Surface:
         body = None
         if operation.takes_body:
             body = await read_body(operation, headers, incoming.receive, holding)
+            # INVARIANT: a body may take as long as its caller likes: who asks is judged when it is there.
+            caller = await self._caller(headers)
+            authorise(operation, caller.principal)
         return Call(
             principal=caller.principal,
             rights=caller.rights,
@@ -196,6 +204,21 @@ class Surface:
             last_event=headers.get("Last-Event-ID"),
             size=holding.size,
         )
+
+    def _judged(self, headers: Headers, caller: Caller, over: asyncio.Event) -> Callable[[], None]:
+        """Refuses once somebody may write no longer; nothing is looked up while nothing has changed."""
+        last = self.authenticator.seen
+
+        def judged() -> None:
+            nonlocal last
+            if (seen := self.authenticator.seen) is last and not over.is_set():
+                return
+            known = known_caller(headers, self.authenticator, self.in_force.policy.security.allowed_origins)
+            if over.is_set() or known not in (None, caller):
+                raise BeliefdError(Code.FORBIDDEN, "what you may do has changed meanwhile: ask again")
+            last = seen
+
+        return judged
 
     async def _refuse(self, operation: Operation, headers: Headers) -> NoReturn:
         """Why somebody who waits may wait no longer."""

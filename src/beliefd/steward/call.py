@@ -1,5 +1,6 @@
 """A request with its transport taken off."""
 
+from collections.abc import Callable
 from typing import Any
 
 from msgspec import Struct
@@ -20,7 +21,7 @@ class Call(Struct, frozen=True, kw_only=True):
 
     `last_event` is the last entry of a live feed that the caller has seen. `notes` are to stand in the record
     of what is asked for. `size` is how many bytes the body came in: what is long is dealt with beside the
-    event loop.
+    event loop. `judged`, where writing goes on for a while, refuses once its caller may ask for it no longer.
     """
 
     principal: Principal
@@ -34,6 +35,7 @@ class Call(Struct, frozen=True, kw_only=True):
     origin: str | None = None
     last_event: str | None = None
     size: int = 0
+    judged: Callable[[], None] | None = None
 
     @property
     def readable(self) -> frozenset[str] | None:

@@ -13,9 +13,16 @@ from beliefd.kernel.system.commands import MakeToken, RevokeToken
 from beliefd.kernel.values import DEFAULT_SPACE, MAX_ID_LENGTH, Principal, Role, Tier
 from beliefd.protocol.rights import EVERYTHING, EVERYWHERE, Rights, rights_of, spaces_text
 from beliefd.steward.call import Caller
-from beliefd.steward.directory import LOCAL_AGENT, LOCAL_OPERATOR, Directory, caller_of, facts_of
+from beliefd.steward.directory import (
+    LOCAL_AGENT,
+    LOCAL_OPERATOR,
+    Directory,
+    caller_of,
+    facts_of,
+    principal_of,
+)
 from beliefd.steward.environment import now
-from beliefd.steward.owners import is_id, refuse_disguised
+from beliefd.steward.owners import is_id, refuse_disguised, refuse_look_alike, refuse_mixed
 from beliefd.steward.signin.verifier import Verifier, is_signed
 from beliefd.steward.write.system import SystemLedger
 from beliefd.stores.base import Store, Token
@@ -42,6 +49,7 @@ async def make_token(  # noqa: PLR0913, PLR0917 - one argument per thing that is
         if not text or not text.isprintable() or len(text) > MAX_ID_LENGTH // 2:
             raise invalid(f"a token's {path} is a short line of printable text", path)
         refuse_disguised(text, path)
+        refuse_mixed(text, path)
     if owner not in (None, name) and is_id(owner or ""):
         raise invalid("a token's owner is a name, as in `ana`, and no other's id with `://`", "owner")
     if tier is None:
@@ -51,6 +59,8 @@ async def make_token(  # noqa: PLR0913, PLR0917 - one argument per thing that is
     token_id = secrets.token_hex(6)
     secret = f"bd_{token_id}_{secrets.token_urlsafe(32)}"
     row = Token(token_id, name, role.value, tier.name, _hash(secret), now(), owner=owner or "", spaces=may)
+    others = (principal_of(one).person for one in await store.tokens())
+    refuse_look_alike(principal_of(row).person, others)
     await system.record(MakeToken(token=facts_of(row)), by, row)
     return secret
 
@@ -106,6 +116,11 @@ class Authenticator:
             return await self._sign_in.caller(signed)
         await self._directory.refresh(force=_token_id(header) not in self._directory.tokens)
         return self._caller(header)
+
+    @property
+    def seen(self) -> object:
+        """The tokens as they were read last: another object whenever they were read again."""
+        return self._directory.tokens
 
     async def refresh(self) -> None:
         """Look at the tokens as they are now."""

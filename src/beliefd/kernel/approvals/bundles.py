@@ -7,7 +7,7 @@ from msgspec.structs import replace
 from beliefd.kernel.approvals.commands import DecideApproval
 from beliefd.kernel.approvals.eligibility import required_approvals
 from beliefd.kernel.approvals.events import ApprovalClosed, ApprovalDecided
-from beliefd.kernel.approvals.shaping import content_of, shaped, shapers
+from beliefd.kernel.approvals.shaping import shaped, shapers
 from beliefd.kernel.approvals.standing import names_of, of_now
 from beliefd.kernel.approvals.state import Approval, BundleSubject, InformationSubject
 from beliefd.kernel.approvals.words import (
@@ -138,7 +138,7 @@ def _modified(
         )
     judged = gated(chain, given, facts, proposers, approval.proposer)
     people = (*sorted(shapers(session, approval, facts)), *names_of(facts.principal, facts))
-    judged = replace(judged, shaped=shaped(content_of(edited), people, facts))
+    judged = replace(judged, shaped=shaped(edited, people, facts))
     successor = None if judged.approval is None else judged.approval.approval_id
     why = f"modified by `{facts.principal.id}`, see bundle `{edited.id}`"
     closed = approval.closed("modified", successor, facts.principal.id)

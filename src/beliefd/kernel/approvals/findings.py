@@ -18,10 +18,15 @@ ByRights = bool | UnsetType
 Entries without it are older: they know of revoked tokens only, and tell people apart by owner alone.
 """
 
+ByWords = bool | UnsetType
+"""Set where it is remembered by the words alone who shaped a claim or a change of belief, and of candidates
+that were not let through, too. Entries without it are older, and are decided without it."""
+
 
 class AuthorityFindings(Value, frozen=True, tag_field="of", tag="authority"):
     """Facts for a decision that needs no others."""
 
     authority: Authority = {}
     by_rights: ByRights = UNSET
+    by_words: ByWords = UNSET
     in_force: InForce = UNSET

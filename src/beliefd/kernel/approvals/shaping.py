@@ -6,7 +6,14 @@ import msgspec
 from msgspec import UNSET
 from msgspec.structs import replace
 
-from beliefd.kernel.approvals.standing import is_recorded, joined, names_behind, names_of, names_under
+from beliefd.kernel.approvals.standing import (
+    is_by_words,
+    is_recorded,
+    joined,
+    names_behind,
+    names_of,
+    names_under,
+)
 from beliefd.kernel.approvals.state import (
     Approval,
     BundleSubject,
@@ -23,14 +30,40 @@ from beliefd.kernel.claims.bundle import Claim, ClaimBundle
 from beliefd.kernel.facts import Facts
 from beliefd.kernel.intents.state import Change
 from beliefd.kernel.measurements.state import gist_digest
+from beliefd.kernel.scan.whole_words import look
 from beliefd.kernel.state import Session
 from beliefd.kernel.substrate.proposals import CallCandidate, Candidate, DeltaCandidate
 
+Content = ClaimBundle | Candidate | Change
+"""What somebody can shape."""
 
-def content_of(bundle: ClaimBundle) -> tuple[str, ...]:
-    """What each claim says and decides. The same words in another spelling, under another name, with other
-    numbers, costs or evidence are the same: whoever shaped them has shaped this too."""
-    return tuple(dict.fromkeys([_said_by(claim) for claim in bundle.claims]))
+
+def content_of(what: Content) -> tuple[str, ...]:
+    """What each claim says and decides; what would be done, under whatever key and with whosever token; what
+    would be believed. Another spelling, name, number, cost, reason or evidence makes no other claim."""
+    match what:
+        case ClaimBundle():
+            return tuple(dict.fromkeys([_said_by(claim) for claim in what.claims]))
+        case CallCandidate():
+            return (digest([what.tool_id, what.args]),)
+        case DeltaCandidate():
+            return (digest(msgspec.to_builtins(what.patch)),)
+        case Change():
+            words = None if what.statement is None else gist_digest(what.statement)
+            return (digest_of(replace(what, reason="", statement=words)),)
+
+
+def marks_of(what: Content) -> tuple[str, ...]:
+    """By what it is remembered who shaped this: the words alone, whatever they are about, of whatever type,
+    for whatever action. Where there are none, it is the same whatever evidence is named."""
+    match what:
+        case ClaimBundle():
+            return tuple(dict.fromkeys([digest(look(claim.statement)) for claim in what.claims]))
+        case Change(statement=str() as statement):
+            return (digest(look(statement)),)
+        case Change():
+            return content_of(replace(what, evidence_ids=()))
+    return content_of(what)
 
 
 def _said_by(claim: Claim) -> str:
@@ -41,48 +74,43 @@ def _said_by(claim: Claim) -> str:
     return digest(msgspec.to_builtins([words, claim.claim_type, claim.action or None, claim.about or None]))
 
 
-def content_of_candidate(candidate: Candidate) -> tuple[str, ...]:
-    """What would be done, under whatever key and with whosever token."""
-    if isinstance(candidate, CallCandidate):
-        return (digest([candidate.tool_id, candidate.args]),)
-    return (digest(msgspec.to_builtins(candidate.patch)),)
-
-
-def content_of_change(change: Change) -> tuple[str, ...]:
-    """What would be believed. Neither another reason for it nor another spelling makes another change."""
-    words = None if change.statement is None else gist_digest(change.statement)
-    return (digest_of(replace(change, reason="", statement=words)),)
+def _within(subject: Subject) -> Content | None:
+    match subject:
+        case BundleSubject() | InformationSubject():
+            return subject.bundle
+        case CallSubject() | DeltaSubject():
+            return subject.candidate
+        case IntentSubject():
+            return subject.change
+    return None
 
 
 def content_in(subject: Subject) -> tuple[str, ...]:
-    """What waits, as it is remembered who shaped it."""
-    match subject:
-        case (
-            BundleSubject(bundle=ClaimBundle() as bundle) | InformationSubject(bundle=ClaimBundle() as bundle)
-        ):
-            return content_of(bundle)
-        case (
-            CallSubject(candidate=CallCandidate() as candidate)
-            | DeltaSubject(candidate=DeltaCandidate() as candidate)
-        ):
-            return content_of_candidate(candidate)
-        case IntentSubject(change=Change() as change):
-            return content_of_change(change)
-    return ()
+    """What waits, by its content."""
+    what = _within(subject)
+    return () if what is None else content_of(what)
+
+
+def known_shapers(session: Session, what: Content, facts: Facts) -> set[str]:
+    """All who are remembered to have shaped this."""
+    known = session.approvals.shapers
+    marks = (*marks_of(what), *content_of(what)) if is_by_words(facts) else content_of(what)
+    return {name for mark in marks for name in known.get(mark) or ()}
 
 
 def shapers(session: Session, approval: Approval, facts: Facts) -> frozenset[str]:
     """INVARIANT: whoever proposed or edited what waits is among these, whoever brought it in last."""
-    known = session.approvals.shapers
-    remembered = (known.get(content) or () for content in content_in(approval.subject))
+    what = _within(approval.subject)
+    remembered = () if what is None else known_shapers(session, what, facts)
     named = (one for name in approval.proposers for one in names_under(name, facts))
-    people = {*names_of(approval.proposer, facts), *named, *(one for names in remembered for one in names)}
+    people = {*names_of(approval.proposer, facts), *named, *remembered}
     said = (*approval.earlier, *approval.approvals)
     return joined(people, (names_behind(word, facts) for word in said))
 
 
-def shaped(content: tuple[str, ...], people: tuple[str, ...], facts: Facts) -> Shaped | msgspec.UnsetType:
+def shaped(what: Content, people: tuple[str, ...], facts: Facts) -> Shaped | msgspec.UnsetType:
     """What is remembered of who shaped this. Entries that are older than this rule remember nothing."""
     if not is_recorded(facts):
         return msgspec.UNSET
-    return Shaped(content=content, by=tuple(dict.fromkeys(people)))
+    marks = marks_of(what) if is_by_words(facts) else content_of(what)
+    return Shaped(content=marks, by=tuple(dict.fromkeys(people)))

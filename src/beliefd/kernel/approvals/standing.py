@@ -29,6 +29,10 @@ def is_by_rights(facts: Facts) -> bool:
     return getattr(facts.findings, "by_rights", UNSET) is True
 
 
+def is_by_words(facts: Facts) -> bool:
+    return getattr(facts.findings, "by_words", UNSET) is True
+
+
 def stands(who: Principal, facts: Facts) -> Principal | None:
     """Somebody who spoke before, with the role and the tier of now; None if nobody may speak so any more."""
     return (authority_of(facts) or {}).get(who.id, who)

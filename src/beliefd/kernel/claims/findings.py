@@ -4,7 +4,7 @@ from typing import Literal
 
 from msgspec import UNSET, UnsetType
 
-from beliefd.kernel.approvals.findings import Authority, ByRights
+from beliefd.kernel.approvals.findings import Authority, ByRights, ByWords
 from beliefd.kernel.claims.endings import PublishedBundle
 from beliefd.kernel.claims.threat import Threat
 from beliefd.kernel.labels import Bringer
@@ -41,7 +41,8 @@ class ClaimFindings(Value, frozen=True, tag_field="of", tag="claims"):
     that this one corrects. `pending` is there if as many items wait because of the proposer as policy
     allows: how many those are. `authority` is how those stand now whose word or tier is used. Entries without
     it are older than the rules that authority is judged when it is used, and that a yes answers the gates
-    that were shown. With `by_rights`, that standing is the one in the session's space.
+    that were shown. With `by_rights`, that standing is the one in the session's space. With `by_words`,
+    it is remembered by the words alone who shaped a claim.
     """
 
     threat: Threat
@@ -59,6 +60,7 @@ class ClaimFindings(Value, frozen=True, tag_field="of", tag="claims"):
     pending: int | UnsetType = UNSET
     authority: Authority | UnsetType = UNSET
     by_rights: ByRights = UNSET
+    by_words: ByWords = UNSET
 
     @property
     def threats(self) -> tuple[Threat, ...]:

@@ -6,10 +6,10 @@ from msgspec import UNSET
 from msgspec.structs import replace
 
 from beliefd.kernel.approvals.eligibility import covering_grant
-from beliefd.kernel.approvals.shaping import content_of, shaped
+from beliefd.kernel.approvals.shaping import known_shapers, shaped
 from beliefd.kernel.approvals.standing import names_of, names_under
 from beliefd.kernel.claims.actions import unknown_action
-from beliefd.kernel.claims.bundle import filled
+from beliefd.kernel.claims.bundle import ClaimBundle, filled
 from beliefd.kernel.claims.commands import RetractClaims, SubmitClaims
 from beliefd.kernel.claims.ending import cannot_correct, retract_claims, with_correction
 from beliefd.kernel.claims.events import BundleGated
@@ -53,8 +53,7 @@ def submit_claims(session: Session, command: SubmitClaims, facts: Facts) -> Bund
     asked = gate_input(bundle, session, facts.principal, facts, proposers)
     others = (one for name in proposers[1:] for one in names_under(name, facts))
     people = (*names_of(facts.principal, facts), *others)
-    said = content_of(bundle)
-    grant = _grant(session, asked.tiers, said, people, facts)
+    grant = _grant(session, asked.tiers, bundle, people, facts)
     given = asked if grant is None else replace(asked, granted=grant)
     judged = gated(run_gates(given), given, facts, proposers, facts.principal)
     judged = with_correction(session, judged, facts, facts.principal.id)
@@ -64,7 +63,7 @@ def submit_claims(session: Session, command: SubmitClaims, facts: Facts) -> Bund
         problem = over_limit(PENDING, findings_of(facts).pending, limit, "$.claims")
         if problem is not None:
             return problem
-    judged = replace(judged, shaped=shaped(said, people, facts))
+    judged = replace(judged, shaped=shaped(bundle, people, facts))
     used = grant if grant is not None and judged.bundle.decision == "PUBLISH" else None
     return BundleGated(
         event_id=facts.event_id,
@@ -77,12 +76,12 @@ def submit_claims(session: Session, command: SubmitClaims, facts: Facts) -> Bund
 
 
 def _grant(
-    session: Session, tiers: ClaimTiers, said: tuple[str, ...], people: tuple[str, ...], facts: Facts
+    session: Session, tiers: ClaimTiers, bundle: ClaimBundle, people: tuple[str, ...], facts: Facts
 ) -> str | None:
-    """The standing grant that covers a bundle which says this: of nobody who proposes or shaped it."""
+    """The standing grant that covers a bundle: of nobody who proposes or shaped it."""
     if not session.approvals.grants:
         return None
-    before = (one for content in said for one in session.approvals.shapers.get(content) or ())
+    before = known_shapers(session, bundle, facts)
     return covering_grant(session, tiers.names, {*people, *before}, facts)
 
 

@@ -5,7 +5,7 @@ from typing import Final
 import msgspec
 from msgspec.structs import replace
 
-from beliefd.kernel.approvals.shaping import content_of_change, shaped
+from beliefd.kernel.approvals.shaping import shaped
 from beliefd.kernel.approvals.standing import names_of
 from beliefd.kernel.approvals.state import Approval, IntentSubject
 from beliefd.kernel.errors import Code
@@ -118,7 +118,7 @@ def opened(
         rule=facts.policy.approvals.rule_for(INTENT_TIER),
         opened_at=facts.now,
         expires_at=intent.expires_at,
-        shaped=shaped(content_of_change(change), people, facts),
+        shaped=shaped(change, people, facts),
     )
     waiting = replace(after(intent, "awaiting_approval", facts), approval_id=approval.approval_id)
     return waiting, approval

@@ -44,6 +44,9 @@ _SPELLING: Final = _Spelling()
 _ASCII: Final = "".join(_SPELLING[code] for code in range(128)).encode().ljust(256)
 """The same for bytes, each of which has one: most texts are written with these alone."""
 
+_ALIKE: Final = str.maketrans("oil", "011")
+"""Letters that pass for digits. Only who is asked whether two texts look the same should fold these."""
+
 
 def folded(text: str) -> str:
     """A name in one spelling, its separators kept."""
@@ -54,6 +57,11 @@ def whole_words(text: str) -> list[str]:
     if text.isascii():
         return text.encode().translate(_ASCII).decode().split()
     return text.translate(_SPELLING).split()
+
+
+def look(text: str) -> str:
+    """All letters and digits of a text, whatever stands between them, those that look alike as one."""
+    return "".join(whole_words(text)).translate(_ALIKE)
 
 
 def ascii_words_as_json(text: str) -> bytes:

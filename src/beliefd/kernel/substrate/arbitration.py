@@ -7,7 +7,8 @@ all: no call, no change.
 from msgspec import UNSET
 from msgspec.structs import replace
 
-from beliefd.kernel.approvals.standing import is_recorded
+from beliefd.kernel.approvals.shaping import shaped
+from beliefd.kernel.approvals.standing import is_by_words, is_recorded, names_of
 from beliefd.kernel.approvals.state import Approval, CallSubject, DeltaSubject
 from beliefd.kernel.event import Refused
 from beliefd.kernel.facts import Facts
@@ -32,6 +33,7 @@ from beliefd.kernel.substrate.situation import Situation, denied, verdict
 from beliefd.kernel.substrate.snapshots import changed_since
 from beliefd.kernel.substrate.starting import start_approved
 from beliefd.kernel.substrate.tools import CallFinding, ProposalFindings
+from beliefd.kernel.values import PEOPLE
 
 
 def propose(session: Session, command: Propose, facts: Facts) -> Arbitrated | Refused:
@@ -59,6 +61,7 @@ def _arbitrated(session: Session, command: Propose, facts: Facts) -> Arbitrated:
             result = denied([Reason(code="UNKNOWN_SNAPSHOT", text=text)])
         else:
             result = judge(situation, candidate, finding, index)
+        result = remembered(result, candidate, facts)
         results.append(result)
         if index + 1 < len(command.candidates):
             situation = _after(situation, result, finding)
@@ -79,9 +82,22 @@ def _deferred(session: Session, command: Propose, facts: Facts, held: Interrupti
     return Arbitrated(
         event_id=facts.event_id,
         state_snapshot_id=session.substrate.state_snapshot_id,
-        results=(result,) * len(command.candidates),
+        results=tuple(remembered(result, one, facts) for one in command.candidates),
         mode=changed_mode(session, facts, []),
     )
+
+
+def remembered(result: CandidateResult, candidate: Candidate, facts: Facts) -> CandidateResult:
+    """INVARIANT: who proposed what was not let through has shaped it, whoever proposes it again.
+
+    A program that is nobody's decides about nothing, under whatever name: of it nothing is remembered.
+    """
+    who, names = facts.principal, names_of(facts.principal, facts)
+    if not is_by_words(facts) or result.verdict == "allow" or result.approval is not None:
+        return result
+    if who.role not in PEOPLE and names == (who.id,):
+        return result
+    return replace(result, shaped=shaped(candidate, names, facts))
 
 
 def _proposed(now: Renewed, command: Propose, facts: Facts, mode: str, stale: frozenset[str]) -> Situation:

@@ -4,7 +4,7 @@ from typing import Any, Literal
 
 from msgspec import UNSET, UnsetType
 
-from beliefd.kernel.approvals.state import Approval
+from beliefd.kernel.approvals.state import Approval, Shaped
 from beliefd.kernel.context.state import ContextRecord
 from beliefd.kernel.event import EventBase
 from beliefd.kernel.scheduling.state import EpisodeChange
@@ -28,7 +28,8 @@ class CandidateResult(Value, frozen=True):
     not begin any more. `asks` is the digest of what the `approval` is about, if its caller will run it, and
     `waits` the item of the inbox in which the same was asked before. Where it was found out where the values
     of a call came from, `refused_sinks` are the addresses that it does not reach. `derived` is what rules
-    make of the `patch`, `vector` names its dense side.
+    make of the `patch`, `vector` names its dense side. `shaped` says who proposed what was not let through,
+    where no `approval` says it.
     """
 
     verdict: Verdict
@@ -46,6 +47,7 @@ class CandidateResult(Value, frozen=True):
     refused_sinks: tuple[str, ...] | UnsetType = UNSET
     derived: Derivation | UnsetType = UNSET
     vector: VectorRef | UnsetType = UNSET
+    shaped: Shaped | UnsetType = UNSET
 
 
 class ModeChange(Value, frozen=True):

@@ -81,7 +81,7 @@ def with_result(session: Session, result: CandidateResult) -> Session:
         held = derived_in(held, result.derived)
     if result.vector is not UNSET:
         held = replace(held, s_core=result.vector)
-    approvals = session.approvals.with_approval(result.approval)
+    approvals = session.approvals.with_shaped(result.shaped).with_approval(result.approval)
     return replace(session, substrate=held, approvals=approvals, context=_traced(session.context, result))
 
 

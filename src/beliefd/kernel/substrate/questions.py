@@ -3,7 +3,7 @@
 import msgspec
 from msgspec import UNSET, UnsetType
 
-from beliefd.kernel.approvals.shaping import content_of_candidate, shaped
+from beliefd.kernel.approvals.shaping import shaped
 from beliefd.kernel.approvals.standing import names_of
 from beliefd.kernel.approvals.state import Approval, CallSubject, DeltaSubject
 from beliefd.kernel.canonical import digest
@@ -42,7 +42,7 @@ def question(
         rule=policy.rule_for(tier),
         opened_at=facts.now,
         expires_at=later(facts.now, policy.expires_seconds),
-        shaped=shaped(content_of_candidate(candidate), names_of(facts.principal, facts), facts),
+        shaped=shaped(candidate, names_of(facts.principal, facts), facts),
     )
 
 

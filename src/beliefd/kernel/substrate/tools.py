@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 
 from beliefd.kernel.adopted import InForce
-from beliefd.kernel.approvals.findings import Authority, ByRights
+from beliefd.kernel.approvals.findings import Authority, ByRights, ByWords
 from beliefd.kernel.origin import CallFacts
 from beliefd.kernel.substrate.shell import ShellFacts
 from beliefd.kernel.values import Id, Principal, Tier, TierName, Value
@@ -152,6 +152,7 @@ class ProposalFindings(Value, frozen=True, tag_field="of", tag="proposal"):
     call that a person has rejected is not asked about again; where `asks_anew` is, one that waits is, if the
     rule has changed that asks; entries without them are older. Where `relapses`
     is set, a mode that had recovered and is lowered to where it was begins to recover anew; likewise.
+    With `by_words`, it is remembered who proposed what was not let through.
     `inputs` are those of its provenance that are events of the ledger or stored content. `in_force` is who
     adopted the policy, here and below.
     """
@@ -159,6 +160,7 @@ class ProposalFindings(Value, frozen=True, tag_field="of", tag="proposal"):
     calls: tuple[CallFinding | None, ...] = ()
     authority: Authority | msgspec.UnsetType = msgspec.UNSET
     by_rights: ByRights = msgspec.UNSET
+    by_words: ByWords = msgspec.UNSET
     no_stands: bool | msgspec.UnsetType = msgspec.UNSET
     asks_anew: bool | msgspec.UnsetType = msgspec.UNSET
     in_force: InForce = msgspec.UNSET

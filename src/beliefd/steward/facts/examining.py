@@ -90,6 +90,7 @@ class Examiner:
             else await published(self._store, session, bundle.corrects.bundle_id, unwritten),
             authority={},
             by_rights=True,
+            by_words=True,
         )
 
     async def _rejected(

@@ -3,7 +3,7 @@
 import time
 from collections import Counter, deque
 from collections.abc import Callable, Mapping, Sequence
-from typing import Final, TypeGuard
+from typing import Any, Final, TypeGuard
 
 import msgspec
 from msgspec import UNSET, Struct, UnsetType
@@ -140,7 +140,7 @@ class Attachments(Struct, frozen=True):
     """What came with a command and is no part of it: where it came from, what proves the tokens in it, what
     the server's own model answered, and how many bytes it came in, if that is known. `token` is a row that is
     to be written with the event. A command is turned away without an event unless `still` holds of the state
-    that it is decided on."""
+    that it is decided on; `judged` refuses, right before it is decided, for whom may ask for it no longer."""
 
     origin: str | None = None
     proofs: tuple[Proof | None, ...] = ()
@@ -148,9 +148,14 @@ class Attachments(Struct, frozen=True):
     size: int = 0
     token: Token | None = None
     still: Callable[[Session], bool] | None = None
+    judged: Callable[[], None] | None = None
 
 
 NO_ATTACHMENTS: Final = Attachments()
+
+
+JUDGED: Final[dict[str, Any]] = {"by_rights": True, "by_words": True}
+"""How people are told apart, and what they shaped: what is decided now is decided by these rules."""
 
 
 class FactFinder(Examiner):
@@ -219,7 +224,7 @@ class FactFinder(Examiner):
                 session, policy, command.candidates, found_calls, unwritten, begun=begun
             )
             inputs = await self._inputs(session, command.provenance, unwritten)
-            flags = {"by_rights": True, "no_stands": True, "asks_anew": True}
+            flags = {**JUDGED, "no_stands": True, "asks_anew": True}
             return replace(found_calls, authority={}, inputs=inputs, **flags)
         if isinstance(command, StartCall):
             return await self._start(session, command, policy, unwritten)
@@ -230,7 +235,7 @@ class FactFinder(Examiner):
             return await mentioned(self._store, session, command, unwritten)
         if isinstance(command, GiveGrant | StageIntent | ExpireApproval):
             asked = {command.principal: WHOEVER} if isinstance(command, GiveGrant) else {}
-            return AuthorityFindings(authority=await self._authorities.of(session, asked), by_rights=True)
+            return AuthorityFindings(authority=await self._authorities.of(session, asked), **JUDGED)
         if isinstance(command, Remember):
             return await self._memory(session, command, unwritten)
         if isinstance(command, Eliminate):
@@ -371,9 +376,9 @@ class FactFinder(Examiner):
             confirmed = await self.origins.of_proposal(
                 session, policy, (subject.candidate,), confirmed, unwritten, approval.content_hash
             )
-            return replace(confirmed, authority=authority, by_rights=True)
+            return replace(confirmed, authority=authority, **JUDGED)
         if not isinstance(subject, BundleSubject) or subject.bundle is None:
-            return AuthorityFindings(authority=authority, by_rights=True)
+            return AuthorityFindings(authority=authority, **JUDGED)
         bundle = subject.bundle
         if command.decision == "MODIFIED":
             bundle = edited_bundle(bundle, command.claims or bundle.claims)
@@ -397,12 +402,12 @@ class FactFinder(Examiner):
             confirmed = await self.origins.of_proposal(
                 session, policy, (subject.candidate,), confirmed, answered=approval.content_hash
             )
-            return replace(confirmed, authority=authority, by_rights=True)
+            return replace(confirmed, authority=authority, **JUDGED)
         if isinstance(subject, BundleSubject) and subject.bundle is not None:
             unread = Threat(detector=NOBODY)
             tiers = self._tool_tiers(subject.bundle)
-            return ClaimFindings(threat=unread, tools=tiers, authority=authority, by_rights=True)
-        return AuthorityFindings(authority=authority, by_rights=True)
+            return ClaimFindings(threat=unread, tools=tiers, authority=authority, **JUDGED)
+        return AuthorityFindings(authority=authority, **JUDGED)
 
     def count(self, command: object, principal: Principal, policy: Policy) -> int:
         """How many bundles this principal submitted in the window, before this one."""

@@ -114,7 +114,7 @@ class BatchHandlers(Struct, frozen=True):
     def _queued(self, line: _Read, call: Call) -> _Queued:
         if isinstance(line, BeliefdError):
             return line
-        attachments = Attachments(call.origin, line.proofs, size=line.size)
+        attachments = Attachments(call.origin, line.proofs, size=line.size, judged=call.judged)
         submitted = self.submit(
             call.session_id,
             line.command,

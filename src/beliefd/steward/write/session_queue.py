@@ -124,7 +124,8 @@ class SessionQueues:
         turn = Turn(self._ports, queue.session_id, position)
         try:
             for call in calls:
-                turn.take_now(call)
+                if turn.admits(call):
+                    turn.take_now(call)
             if turn.entries:
                 work = asyncio.ensure_future(turn.write())
                 queue.turns.append(work)

@@ -98,6 +98,8 @@ class Turn:
 
     async def take(self, call: QueuedCommand) -> None:
         """Find out what the call needs to be decided with, and decide it."""
+        if not self.admits(call):
+            return
         try:
             outcome = await self._first_answer(call) if call.key is not None else None
             findings = await self._findings(call) if outcome is None else None
@@ -111,10 +113,22 @@ class Turn:
             return
         if outcome is not None:
             self._outcomes.append((call, outcome))
+        elif not self.admits(call):
+            return  # what was found out took its time
         elif call.is_heavy:
             await in_pool("decide", self.take_now, call, findings)
         else:
             self.take_now(call, findings)
+
+    def admits(self, call: QueuedCommand) -> bool:
+        """INVARIANT: what waits for its turn is decided for whom may still ask for it when it has it."""
+        if call.attachments.judged is not None:
+            try:
+                call.attachments.judged()
+            except BeliefdError as error:
+                self._outcomes.append((call, error))
+                return False
+        return True
 
     def take_now(self, call: QueuedCommand, findings: Findings | None = None) -> None:
         outcome: Outcome | BeliefdError
