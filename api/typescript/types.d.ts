@@ -2451,7 +2451,7 @@ export type EvidencePointer = {
   retrieved_at: string;
 };
 
-/** What counts as evidence. `hash: strict` refuses digests that are not SHA-256. `require` is how far a claim's best evidence must be known here: in one word, or by type of claim, or by tier too. What is said of a tier holds for those above it, until one of them has a word of its own. */
+/** What counts as evidence. `hash: strict` refuses digests that are not SHA-256. `require` is how far a claim's best evidence must be known here: in one word, or by type of claim, or by tier too. What is said of a tier holds for those above it, until one of them has a word of its own. That a claim names no evidence at all is published with it, unless `unnamed` is `untold`. */
 export type EvidencePolicy = {
   /** The best evidence must be at least this sure */
   min_confidence?: number;
@@ -2461,6 +2461,8 @@ export type EvidencePolicy = {
   max_age_seconds?: number | null;
   /** `require` is how far a claim's best evidence must be known here: in one word, or by type of claim, or by tier too. */
   require?: "attested" | "stored" | "witnessed" | Record<string, "attested" | "stored" | "witnessed" | Record<string, "attested" | "stored" | "witnessed">>;
+  /** That a claim names no evidence at all is published with it, unless `unnamed` is `untold`. */
+  unnamed?: "told" | "untold";
 };
 
 /** Names a run. What it came to is in the ledger; nobody is asked for it here. */

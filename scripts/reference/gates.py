@@ -111,8 +111,10 @@ def fact(*pointers: EvidencePointer, **rest: Any) -> GateInput:
 
 
 def about(kind: str, state: Any, words: str) -> GateInput:
-    given = fact(pointer()) if kind == "FACT" else asked()
-    claims = tuple(replace(claim, about=About(hypothesis="h")) for claim in given.bundle.claims)
+    given = fact(pointer())
+    claims = tuple(
+        replace(claim, claim_type=kind, about=About(hypothesis="h")) for claim in given.bundle.claims
+    )
     bundle = replace(given.bundle, claims=claims)
     return replace(given, bundle=bundle, about={"claim-1": Subject(state, words)})
 

@@ -14,6 +14,16 @@ MAX_REPEATED: Final = 64 * 1024
 class _Loader(yaml.SafeLoader):
     """Safe YAML in which a mapping that says something twice is an error, not the last word."""
 
+    def construct_yaml_int(self, node: yaml.ScalarNode) -> int:
+        """`010` is 8 in YAML, and `1:30` is 90: nobody means that, and in JSON neither is a number."""
+        text = str(node.value).replace("_", "").lstrip("+-")
+        if (text != "0" and text[:1] == "0" and not text[1:2].isalpha()) or ":" in text:
+            wrong = (
+                f"`{node.value}` is read in more than one way; write a decimal number, or quote it as text"
+            )
+            raise yaml.constructor.ConstructorError(None, None, wrong, node.start_mark)
+        return int(super().construct_yaml_int(node))
+
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
         seen: set[Hashable] = set()
         for key_node, _ in node.value:
@@ -26,6 +36,9 @@ class _Loader(yaml.SafeLoader):
                 )
             seen.add(key)
         return super().construct_mapping(node, deep)
+
+
+_Loader.add_constructor("tag:yaml.org,2002:int", _Loader.construct_yaml_int)
 
 
 def parse_yaml(data: bytes, name: str) -> Any:

@@ -48,6 +48,10 @@ def pointer(**changes: Any) -> dict[str, Any]:
     return {**given, **changes}
 
 
+UNNAMED = "c1: the claim names no evidence"
+"""What is told of a claim as these tests make it, unless it is a FACT."""
+
+
 def claim(
     tier: str = "READ_ONLY", kind: str = "INFERENCE", value: float = 0.1, **changes: Any
 ) -> dict[str, Any]:

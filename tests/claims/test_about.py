@@ -15,7 +15,7 @@ from beliefd.kernel.state import Session
 from beliefd.kernel.subjects import subjects
 from beliefd.protocol.claims import JudgedBundle
 from beliefd.testing.world import ONTOLOGY, World, refused
-from tests.claims.support import bundle, claim, stored
+from tests.claims.support import UNNAMED, bundle, claim, stored
 from tests.firewall.lab import Lab
 
 GONE = {"hypothesis": "gone"}
@@ -57,7 +57,7 @@ def test_a_fact_about_what_fell_is_refused_and_the_event_is_named(house: World, 
     else:
         # A DECISION that names no action waits for a person, whatever it is about.
         expected = "PUBLISH" if kind == "INFERENCE" else "ESCALATE"
-        assert (answer.decision, answer.caveats) == (expected, [f"c1: {told}"])
+        assert (answer.decision, answer.caveats) == (expected, [UNNAMED, f"c1: {told}"])
     house.check(session)
 
 
@@ -78,7 +78,7 @@ def test_where_nothing_stands_that_is_said_and_where_all_has_ended_nothing_is(ho
     session = opened(house)
     eliminate(house, session, "gone")
     answer = submit(house, session, "INFERENCE", GONE)
-    assert answer.caveats[0].endswith("; no hypothesis of the session stands")
+    assert answer.caveats[1].endswith("; no hypothesis of the session stands")
     house.request_termination(session, context={"force": True})
     refused(Code.SESSION_TERMINATED, lambda: submit(house, session, "INFERENCE", GONE))
 
@@ -173,7 +173,8 @@ def test_the_status_of_a_proposition_is_told(house: World) -> None:
     for kind in ("FACT", "INFERENCE"):
         answer = judged(house, session, kind)
         assert answer.decision == "PUBLISH"
-        assert answer.caveats == ["c1: proposition `p` has the status: unresolved"]
+        unnamed = [] if kind == "FACT" else [UNNAMED]
+        assert answer.caveats == [*unnamed, "c1: proposition `p` has the status: unresolved"]
 
 
 def with_proposition(**changes: Any) -> Session:

@@ -14,6 +14,7 @@ from beliefd.testing.world import ANN, World, policy, refused
 from tests.claims.conftest import Build
 from tests.claims.support import (
     GATE_NAMES,
+    UNNAMED,
     bundle,
     bundle_of,
     claim,
@@ -132,7 +133,8 @@ def test_uncertainty_that_a_person_lets_pass_is_still_told(house: World) -> None
     published = house.ann.approve(waiting).bundle
     assert published is not None
     assert published.decision == "PUBLISH"
-    assert "0.9" in published.caveats[0]
+    assert published.caveats[0] == UNNAMED
+    assert "0.9" in published.caveats[1]
 
 
 def test_the_proposer_decides_nothing(build: Build) -> None:
@@ -149,8 +151,8 @@ def test_the_proposer_decides_nothing(build: Build) -> None:
 
 @pytest.mark.parametrize("role", [Role.AGENT, Role.ENCODER, Role.TOOL])
 def test_programs_approve_nothing_whatever_policy_names_them(build: Build, role: Role) -> None:
-    robot = Principal(id="agent://robot", role=role, tier="PRIVILEGE")
-    rule = {"roles": ["approver"], "principals": ["agent://robot"]}
+    robot = Principal(id="robot://one", role=role, tier="PRIVILEGE")
+    rule = {"roles": ["approver"], "principals": ["robot://one"]}
     house = build(policy=policy(approvals={"otherwise": rule}))
     session = house.session()
     waiting = house.agent.submit_claims(session, delete())

@@ -17,7 +17,7 @@ from beliefd.kernel.measurements.state import gist_digest, words_digest
 from beliefd.kernel.policy import MeasurementRule, UncertaintyPolicy
 from beliefd.protocol.claims import JudgedBundle
 from beliefd.testing.world import World, policy, refused
-from tests.claims.support import bundle, claim, nothing_happens
+from tests.claims.support import UNNAMED, bundle, claim, nothing_happens
 from tests.firewall.test_observing import OTHER
 
 NOBODY = "00" * 32
@@ -49,7 +49,7 @@ def test_declared_and_measured_never_change_places(world: World) -> None:
     answer = world.agent.submit_claims(world.session(), bundle(sampled(AGREED, 0.6)))
     assert answer.claims[0].uncertainty.value == 0.6
     assert measured(answer).value == 0
-    assert answer.caveats == ["c1: declared uncertainty of 0.6 is above 0.5"]
+    assert answer.caveats == [UNNAMED, "c1: declared uncertainty of 0.6 is above 0.5"]
 
 
 def test_an_edit_does_not_put_a_declared_number_in_place_of_a_measured_one(world: World) -> None:

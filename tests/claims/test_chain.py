@@ -13,7 +13,7 @@ from beliefd.kernel.policy import Policy
 from beliefd.kernel.values import Principal, Role, Tier
 from beliefd.steward.handlers.claims import read_bundle
 from tests.claims.gating import fact, given_to_gates
-from tests.claims.support import GATE_NAMES, bundle, claim
+from tests.claims.support import GATE_NAMES, bundle, claim, pointer
 
 
 def test_severities_are_totally_ordered() -> None:
@@ -45,7 +45,7 @@ def chain(*names: str, approved: frozenset[str] = frozenset()) -> ChainResult:
     """The chain over a bundle that each of the named gates has something against."""
     claims = [{**STOPPERS[name]["claim"], "id": name} for name in names if "claim" in STOPPERS[name]]
     findings = {key: value for name in names for key, value in STOPPERS[name].items() if key != "claim"}
-    return run_gates(given_to_gates(*(claims or [claim()]), **findings), approved)
+    return run_gates(given_to_gates(*(claims or [fact(0.9)]), **findings), approved)
 
 
 def test_the_gates_stand_in_their_order() -> None:
@@ -87,7 +87,10 @@ def test_refuse_stops_the_chain_and_no_approval_turns_it_around() -> None:
 
 def test_explain_goes_on_and_leaves_its_caveat() -> None:
     result = run_gates(
-        given_to_gates({**fact(0.9, evidence_hash="a" * 32), "id": "odd"}, claim(value=0.6, id="vague"))
+        given_to_gates(
+            {**fact(0.9, evidence_hash="a" * 32), "id": "odd"},
+            claim(value=0.6, id="vague", evidence_pointers=[pointer()]),
+        )
     )
     assert (result.decision, result.passed) == ("PUBLISH", GATE_NAMES)
     assert [one.split(":")[0] for one in result.caveats] == ["odd", "vague"]

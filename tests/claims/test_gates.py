@@ -9,6 +9,7 @@ import pytest
 from beliefd.kernel.claims.gates import GATES, GateResult
 from beliefd.kernel.claims.gates.evidence import validate_fact
 from beliefd.kernel.claims.threat import Signal, Threat
+from beliefd.kernel.policy import recorded
 from beliefd.kernel.values import Principal, Role, Tier
 from beliefd.steward.handlers.claims import read_bundle
 from beliefd.testing.frozen import START
@@ -50,15 +51,23 @@ def aged(seconds: float, confidence: float = 0.9) -> dict[str, Any]:
         (fact(0.5999), ("DEFER", 0.6, 0.5999)),
         (fact(0.0, 0.59, 0.3), ("DEFER", 0.6, 0.59)),
         (fact(), ("REFUSE", 1, 0)),
-        (fact(kind="INFERENCE"), ("EXECUTE", 0.6, None)),
+        (fact(kind="INFERENCE"), ("EXPLAIN", "attested", "none")),
         (fact(0.6, kind="INFERENCE"), ("EXECUTE", 0.6, 0.6)),
         (fact(0.59, kind="INFERENCE"), ("DEFER", 0.6, 0.59)),
-        (fact(kind="DECISION"), ("EXECUTE", 0.6, None)),
+        (fact(kind="DECISION"), ("EXPLAIN", "attested", "none")),
         (fact(0.1, kind="DECISION"), ("EXECUTE", 0.6, None)),
     ],
 )
 def test_evidence_needs_one_good_source(said_claim: dict[str, Any], row: Row) -> None:
     assert said("evidence", said_claim) == row
+
+
+@pytest.mark.parametrize("kind", ["INFERENCE", "DECISION"])
+def test_that_no_evidence_is_named_is_said_unless_the_ledger_is_from_before_it_was(kind: str) -> None:
+    (told,) = says("evidence", fact(kind=kind))
+    assert (told.outcome, told.reason) == ("EXPLAIN", "the claim names no evidence")
+    before = recorded({"v": 1, "evidence": {"require": "attested"}})
+    assert said("evidence", fact(kind=kind), rules=before) == ("EXECUTE", 0.6, None)
 
 
 def test_the_contract_s_rule_for_facts_stands_as_written() -> None:

@@ -171,6 +171,72 @@ WRONG: dict[str, tuple[str, int, str, str]] = {
         SEND,
         "mean `policy.mode`",
     ),
+    "subject that is a pattern": (
+        f"{HEAD}    effect: deny\n    subject: {{tool_id: 'db.*'}}\n",
+        6,
+        f"{SEND}.subject",
+        "one constraint for each",
+    ),
+    "blank at the end of a subject": (
+        f"{HEAD}    effect: deny\n    subject: {{tool_id: 'wipe.it '}}\n",
+        6,
+        f"{SEND}.subject",
+        "take them out",
+    ),
+    "what cannot be seen in a subject": (
+        f'{HEAD}    effect: deny\n    subject: {{capability: "net\\u200b"}}\n',
+        6,
+        f"{SEND}.subject",
+        "take them out",
+    ),
+    "capability that is nobody's": (
+        f"{HEAD}    effect: deny\n    subject: {{capability: 'wirte:fact'}}\n",
+        6,
+        f"{SEND}.subject",
+        "mean `write:fact`",
+    ),
+    "blank in the name of a tool": (
+        "tiers:\n  tools:\n    'db.drop ': DELETE\n",
+        3,
+        "$.tiers.tools.db.drop ",
+        "take them out",
+    ),
+    "approvers that are all people anyway": (
+        "approvals:\n  approvers:\n    DELETE:\n      principals: ['human://ana']\n      required: 2\n",
+        4,
+        "$.approvals.approvers.DELETE.principals",
+        "`roles: []`",
+    ),
+    "approver that is a program": (
+        "approvals:\n  otherwise:\n    roles: []\n    principals: ['agent://a']\n",
+        4,
+        "$.approvals.otherwise.principals[0]",
+        "name people",
+    ),
+    "agents that are no ids": (
+        "tiers:\n  raise:\n    - agents: [intern]\n      to: DELETE\n",
+        3,
+        "$.tiers.raise[0].agents[0]",
+        "mean `agent://intern`",
+    ),
+    "relay that is no id": (
+        "security:\n  relays:\n    gw: ['agent://a']\n",
+        3,
+        "$.security.relays.gw",
+        "`SCHEME://NAME`",
+    ),
+    "holder of a capability with a mistyped id": (
+        "capabilities:\n  - name: x\n    principals: ['agnet://a']\n    scope: {tools: [db]}\n",
+        3,
+        "$.capabilities[0].principals[0]",
+        "mean `agent://a`",
+    ),
+    "scope that is a pattern": (
+        "capabilities:\n  - name: x\n    roles: [agent]\n    scope:\n      tools: ['db.*']\n",
+        5,
+        "$.capabilities[0].scope.tools[0]",
+        "name each",
+    ),
 }
 BAD = pytest.mark.parametrize("name", WRONG)
 
@@ -184,6 +250,27 @@ def test_a_file_that_does_not_compile_is_refused_with_line_path_and_remedy(name:
     assert caught.value.details == {"path": path, "line": line}
     assert f"`p.yaml` line {line}:" in caught.value.message
     assert remedy in caught.value.message
+
+
+@pytest.mark.parametrize("number", ["010", "1:30", "-007", "0_10"])
+def test_a_number_that_yaml_reads_otherwise_than_people_is_refused(number: str) -> None:
+    with pytest.raises(BeliefdError, match="write a decimal number") as caught:
+        parse_policy(f"security:\n  rate_limit: {number}\n".encode(), "p.yaml")
+    assert caught.value.details == {"line": 2}
+
+
+def test_names_of_schemes_and_capabilities_of_ones_own_are_taken() -> None:
+    own = {
+        "tools": {"db drop": {"capabilities": ["wirte:fact"], "executor": "caller"}},
+        "constraints": {
+            "constraint.a": {"v": 1, "effect": "deny", "subject": {"capability": "wirte:fact"}},
+            "constraint.b": {"v": 1, "effect": "deny", "subject": {"tool_id": "db drop"}},
+            "constraint.c": {"v": 1, "effect": "deny", "subject": {"capability": "money"}},
+        },
+        "security": {"relays": {"spiffe://corp/relay": ["agent://team/*"]}},
+        "approvals": {"otherwise": {"roles": ["admin"], "principals": ["human://ana"]}},
+    }
+    assert compiled(policy(**own))
 
 
 @pytest.mark.parametrize("case", CASES, ids=str)

@@ -197,6 +197,55 @@ def test_the_doctor_and_the_check_of_projections_name_a_planted_token(data: Path
     assert checked["tokens"] == [{"token_id": "666", "problem": "planted"}]
 
 
+def test_a_space_that_no_event_made_is_not_there_and_is_named_by_the_doctor(data: Path) -> None:
+    token = make_token("--data", data)
+    answer("space", "create", "lab", "--data", data)
+    with contextlib.closing(sqlite3.connect(data / "beliefd.db")) as database, database:
+        database.execute("INSERT INTO spaces VALUES ('forged', '2026-01-01T00:00:00Z', 'human://ana')")
+        database.execute("UPDATE spaces SET created_by = 'human://ana' WHERE name = 'lab'")
+    with serving("--data", data) as url:
+        spaces = asked(url, token, "/v1/spaces").json()["spaces"]
+        asking = {"headers": {"Authorization": f"Bearer {token}"}, "json": declaring("forged")}
+        assert httpx.post(f"{url}/v1/sessions", **asking).status_code == 404
+        made = httpx.post(f"{url}/v1/sessions", **{**asking, "json": declaring("lab")})
+        assert made.status_code == 201
+    assert [(one["name"], one.get("created_by")) for one in spaces] == [
+        ("default", None),
+        ("lab", "operator://local"),
+    ]
+    told = answer("doctor", "--data", data, code=1)
+    assert [one["message"] for one in told["findings"] if one["level"] == "wrong"] == [
+        "space `forged` was made by no event: it is not honoured"
+    ]
+
+
+def declaring(space: str) -> dict[str, object]:
+    names = ("hypothesis_space_id", "hypothesis_version", "causal_graph_ref", "causal_graph_version")
+    return {"hypotheses": ["a", "b"], "ontology": dict.fromkeys(names, "1"), "space": space}
+
+
+def test_a_calibration_set_that_was_changed_is_not_used_and_is_named_by_the_doctor(data: Path) -> None:
+    token = make_token("--data", data)
+    kept = {"model": "m", "score": "lac", "scores": [0.05 * one for one in range(20)]}
+    asking = {"headers": {"Authorization": f"Bearer {token}"}}
+    question = {"probabilities": [0.6, 0.3, 0.1], "calibration_set": "set", "alpha": 0.2}
+    with serving("--data", data) as url:
+        assert httpx.put(f"{url}/v1/calibrations/set", json=kept, **asking).is_success
+        assert httpx.post(f"{url}/v1/uncertainty/conformal_set", json=question, **asking).is_success
+    with contextlib.closing(sqlite3.connect(data / "beliefd.db")) as database, database:
+        database.execute("UPDATE calibrations SET document = CAST(replace(document, '0.95', '0.05') AS BLOB)")
+    with serving("--data", data) as url:
+        used = httpx.post(f"{url}/v1/uncertainty/conformal_set", json=question, **asking)
+        shown = httpx.get(f"{url}/v1/calibrations/set", **asking)
+    assert [one.json()["error"]["code"] for one in (used, shown)] == ["CONTENT_DAMAGED"] * 2
+    told = answer("doctor", "--data", data, code=1)
+    (wrong,) = [one for one in told["findings"] if one["level"] == "wrong"]
+    assert (wrong["check"], "version 1 of `set` does not hash to" in wrong["message"]) == (
+        "calibrations",
+        True,
+    )
+
+
 def test_a_store_that_was_never_served_has_no_ledger_of_its_own(data: Path) -> None:
     answer("session", "declare", "a", "b", "--data", data)
 

@@ -22,6 +22,17 @@ from beliefd.uncertainty.semantic_entropy import semantic_entropy
 from tests.uncertainty.nli_model import write_model
 
 APART = [
+    ("Several nodes failed.", "A single node failed."),
+    ("Multiple disks failed.", "Exactly one disk failed."),
+    ("The price rose by 3.", "The price rose to 3."),
+    ("Memory grew 2 GB.", "Memory grew to 2 GB."),
+    ("There was a rise of 5 euros.", "There was a rise to 5 euros."),
+    ("The fix landed the day before the release.", "The fix landed the day after the release."),
+    ("The certificate expired the day before.", "The certificate expired the day after."),
+    ("The vote took place subsequent to the debate.", "The vote took place in advance of the debate."),
+    ("Mary is Tom's manager.", "Tom is Mary's manager."),
+    ("Ivan is the father of Boris.", "Ivan's father is Boris."),
+    ("Acme became Globex's largest supplier.", "Globex became Acme's largest supplier."),
     ("No data was lost.", "Data was lost."),
     ("Neither disk nor network", "Disk and network"),
     ("It is safe.", "It is hardly safe."),
@@ -54,6 +65,11 @@ APART = [
     ("Restart the router or the switch.", "Restart the router and the switch."),
 ]
 TOGETHER = [
+    ("A single node failed.", "One node failed."),
+    ("Multiple disks failed.", "Several disks failed."),
+    ("Mary is Tom's manager.", "Tom's manager is Mary."),
+    ("Ivan is the father of Boris.", "Boris's father is Ivan."),
+    ("They met the morning after the vote.", "The morning after the vote, they met."),
     ("No data was lost.", "Data was not lost."),
     ("It is not impossible.", "It is possible."),
     ("All tests failed.", "No test passed."),

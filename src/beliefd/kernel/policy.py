@@ -80,7 +80,8 @@ class EvidencePolicy(Value, frozen=True):
     """What counts as evidence. `hash: strict` refuses digests that are not SHA-256.
 
     `require` is how far a claim's best evidence must be known here: in one word, or by type of claim, or by
-    tier too. What is said of a tier holds for those above it, until one of them has a word of its own.
+    tier too. What is said of a tier holds for those above it, until one of them has a word of its own. That a
+    claim names no evidence at all is published with it, unless `unnamed` is `untold`.
     """
 
     min_confidence: Unit = 0.60
@@ -89,6 +90,7 @@ class EvidencePolicy(Value, frozen=True):
     require: EvidenceState | dict[ClaimType, EvidenceState | dict[TierName, EvidenceState]] = msgspec.field(
         default_factory=lambda: {"FACT": {"WRITE_LIMITED": "stored"}}
     )
+    unnamed: Literal["told", "untold"] = "told"
 
     def required(self, claim_type: ClaimType, tier: TierName) -> EvidenceState:
         if isinstance(self.require, str):
@@ -403,7 +405,7 @@ EARLIER: Final[dict[str, dict[str, Any]]] = {
         "patterns": "linear",
     },
     "beliefs": {"conclusions": "free", "tier": "READ_ONLY"},
-    "evidence": {"require": "attested"},
+    "evidence": {"require": "attested", "unnamed": "untold"},
     "provenance": {"sources": "any", "inputs": "any", "permissions": "any", "capabilities": "plain"},
 }
 """How it was decided where a policy did not say: members that came later, with what was the rule before."""

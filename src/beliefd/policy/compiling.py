@@ -40,6 +40,7 @@ from beliefd.kernel.substrate.schemas import BadSchema, Schema
 from beliefd.kernel.values import shown
 from beliefd.ledger.chain import policy_hash
 from beliefd.policy.fact_names import is_fact, misfits
+from beliefd.policy.name_forms import unnamed, wrong_subject
 from beliefd.policy.path_names import unreadable
 from beliefd.policy.pattern_budget import over_budget
 
@@ -82,8 +83,12 @@ def problems(policy: Policy) -> Iterator[Problem]:
         yield from _schema(tool.schema, f"$.tools.{name}.schema")
     for name, schema in policy.schemas.items():
         yield from _schema(schema, f"$.schemas.{name}")
+    for wrong_name in unnamed(policy):
+        yield Problem(wrong_name.path, wrong_name.message, wrong_name.remedy)
     for one in rulebook(policy, policy_hash(policy)).constraints:
         yield from _constraint(one)
+        if (wrong_of := wrong_subject(one.subject, policy)) is not None:
+            yield Problem(f"$.constraints.{one.key}.subject", *wrong_of)
         yield from _facts(one, asked=policy.context is not UNSET)
         yield from _invariant(one)
         yield from _paths(() if one.when is None else paths_read(one.when), f"$.constraints.{one.key}")

@@ -134,7 +134,7 @@ def bootstrap(  # noqa: PLR0913 - one argument per port
     positions = Positions(store)
     ledgers = checked(positions.chains)
     in_force = PolicyInForce(store, environment, policy)
-    meter, spaces = Meter(ledgers, judges), Spaces(ledgers)
+    meter, spaces = Meter(ledgers, judges), Spaces(ledgers, partial(system_state, positions))
     directory = Directory(ledgers, partial(system_state, positions), sign_in)
     gate, buckets = Gate(ledgers, spaces), Buckets(store)
     catalogues = Catalogues(positions.fresh, spaces)

@@ -24,6 +24,7 @@ from beliefd.steward.directory import (
 from beliefd.steward.environment import now
 from beliefd.steward.owners import is_id, refuse_disguised, refuse_look_alike, refuse_mixed
 from beliefd.steward.signin.verifier import Verifier, is_signed
+from beliefd.steward.spaces import made_spaces
 from beliefd.steward.write.system import SystemLedger
 from beliefd.stores.base import Store, Token
 
@@ -55,7 +56,7 @@ async def make_token(  # noqa: PLR0913, PLR0917 - one argument per thing that is
     if tier is None:
         tier = Tier.PRIVILEGE if role is Role.ADMIN else Tier.WRITE_LIMITED
     may = spaces_text(role, spaces)
-    await _need_spaces(store, rights_of(role, may))
+    await _need_spaces(store, system, rights_of(role, may))
     token_id = secrets.token_hex(6)
     secret = f"bd_{token_id}_{secrets.token_urlsafe(32)}"
     row = Token(token_id, name, role.value, tier.name, _hash(secret), now(), owner=owner or "", spaces=may)
@@ -65,8 +66,9 @@ async def make_token(  # noqa: PLR0913, PLR0917 - one argument per thing that is
     return secret
 
 
-async def _need_spaces(store: Store, rights: Rights) -> None:
-    known = {EVERYWHERE, DEFAULT_SPACE, *(row.name for row in await store.spaces())}
+async def _need_spaces(store: Store, system: SystemLedger, rights: Rights) -> None:
+    made = made_spaces(await store.spaces(), await system.state())
+    known = {EVERYWHERE, DEFAULT_SPACE, *(row.name for row in made)}
     if unknown := sorted(rights.by_space.keys() - known):
         raise invalid(f"no space `{unknown[0]}`; `beliefd space create {unknown[0]}` makes it", "spaces")
 

@@ -452,6 +452,10 @@ class Store(LogStore, ArchiveStore, Protocol):
         """A version of a calibration set, or its newest."""
         ...
 
+    async def calibrations(self) -> list[tuple[str, int]]:
+        """Names and versions of all calibration sets, in this order."""
+        ...
+
     async def add_token(self, token: Token) -> None:
         """A row alone, which no event has made: for tests. Servers do not honour it (see steward/tokens)."""
         ...

@@ -36,6 +36,7 @@ class SettingsContract(Promises):
         assert await store.calibration("set", 1) == first
         assert await store.calibration("set", 2) is None
         assert await store.calibration("se") is None
+        assert await store.calibrations() == [("set", 1), ("set", 10)]
 
     @promise
     async def test_a_lease_has_one_holder_until_it_ends_or_is_given_back(self, store: Store) -> None:

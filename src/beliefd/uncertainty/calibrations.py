@@ -6,7 +6,7 @@ from typing import Final, Literal
 import msgspec
 from msgspec import Struct
 
-from beliefd.kernel.errors import invalid
+from beliefd.kernel.errors import BeliefdError, Code, invalid
 
 MAX_STORED: Final = 100_000
 LEAST_ALPHA: Final = 0.0001
@@ -47,7 +47,11 @@ def encoded(given: CalibrationSet) -> bytes:
     return msgspec.json.encode(given)
 
 
-def decoded(document: bytes) -> CalibrationSet:
+def decoded(document: bytes, sha256: str) -> CalibrationSet:
+    """INVARIANT: a set is used under no other hash than its own."""
+    if version_hash(document) != sha256:
+        text = f"the calibration set that is kept as `{sha256}` does not hash to that: store it anew"
+        raise BeliefdError(Code.CONTENT_DAMAGED, text)
     return msgspec.json.decode(document, type=CalibrationSet)
 
 

@@ -77,6 +77,7 @@ def examine(data: Path, store: str | None) -> Iterator[Finding]:
             yield Finding("store", "ok", f"`{where}` opens and takes a write lock")
             yield _tokens(embedded)
             yield from _planted(embedded)
+            yield from _calibrations(embedded)
             yield _policy(embedded)
             yield from _ledgers(embedded, "" if store else f" --data {data}")
             yield _log(embedded)
@@ -160,8 +161,9 @@ def _tokens(embedded: "Embedded") -> Finding:
 
 
 def _planted(embedded: "Embedded") -> Iterator[Finding]:
-    """Tokens that are otherwise than the server's own ledger says."""
+    """Tokens and spaces that are otherwise than the server's own ledger says."""
     from beliefd.steward.directory import token_differences
+    from beliefd.steward.spaces import made_spaces
 
     tokens = embedded.run(embedded.steward.store.tokens)
     system = embedded.run(embedded.runtime.system.state)
@@ -172,6 +174,24 @@ def _planted(embedded: "Embedded") -> Iterator[Finding]:
         return
     for one in token_differences(tokens, system):
         yield Finding("tokens", "wrong", one.words)
+    rows = embedded.run(embedded.steward.store.spaces)
+    made = {one.name for one in made_spaces(rows, system)}
+    for row in rows:
+        if row.name not in made:
+            text = f"space `{row.name}` was made by no event: it is not honoured"
+            yield Finding("spaces", "wrong", text)
+
+
+def _calibrations(embedded: "Embedded") -> Iterator[Finding]:
+    """Calibration sets that do not hash to what they are kept as."""
+    from beliefd.uncertainty.calibrations import version_hash
+
+    store = embedded.steward.store
+    for name, version in embedded.run(store.calibrations):
+        row = embedded.run(partial(store.calibration, name, version))
+        if row is not None and version_hash(row.document) != row.sha256:
+            text = f"version {version} of `{name}` does not hash to `{row.sha256}`: it is not used"
+            yield Finding("calibrations", "wrong", text)
 
 
 def _policy(embedded: "Embedded") -> Finding:

@@ -148,7 +148,7 @@ def _of_scores(given: Conformal, row: CalibrationRow | None) -> MeasurementFindi
     if row is None:
         text = f"there is no calibration set `{given.calibration_set[:64]}`"
         return MeasurementFindings(problem=text, path="$.conformal.calibration_set")
-    kept = decoded(row.document)
+    kept = decoded(row.document, row.sha256)
     if kept.columns is not None and kept.columns != len(given.probabilities):
         text = f"{len(given.probabilities)} labels, but {kept.columns} in the calibration set"
         return MeasurementFindings(problem=text, path="$.conformal.probabilities")

@@ -16,6 +16,7 @@ from beliefd.steward.directory import Directory, caller_of
 from beliefd.steward.environment import Environment
 from beliefd.steward.failures import not_found
 from beliefd.steward.handlers.shared import view_of
+from beliefd.steward.spaces import made_spaces
 from beliefd.steward.tokens import end_token, make_token, token_id_of
 from beliefd.steward.write.system import SystemLedger
 from beliefd.stores.base import SpaceRow, Store, Token
@@ -31,20 +32,23 @@ class SpaceHandlers(Struct, frozen=True):
     environment: Environment
 
     async def list_spaces(self, call: Call) -> SpaceList:
-        made = [_space(call, row.name, row) for row in await self.store.spaces()]
+        made = [_space(call, row.name, row) for row in await self._made()]
         found = sorted([_space(call, DEFAULT_SPACE), *made], key=lambda one: one.name)
         return SpaceList(spaces=[one for one in found if one.rights])
 
     async def create_space(self, call: Call) -> SpaceView:
         name = convert(call.body, CreateSpace).name
         row = SpaceRow(name, self.environment.now(), call.principal.id)
-        known = {DEFAULT_SPACE, SYSTEM, *(one.name for one in await self.store.spaces())}
+        known = {DEFAULT_SPACE, SYSTEM, *(one.name for one in await self._made())}
         if name in known:
             raise BeliefdError(Code.CONFLICT, f"there is a space `{name}` already", {"path": "$.name"})
         # On record first: a space that nobody is on record for does not come to be.
         await self.system.make_space(name, call.principal)
         await self.store.add_space(row)
         return _space(call, name, row)
+
+    async def _made(self) -> list[SpaceRow]:
+        return made_spaces(await self.store.spaces(), await self.system.state())
 
 
 def _space(call: Call, name: str, row: SpaceRow | None = None) -> SpaceView:

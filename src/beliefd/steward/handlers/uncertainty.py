@@ -130,7 +130,7 @@ def _conformal(
 
 def _kept(asked: MeasureConformalSet, row: CalibrationRow | None) -> Calibrated:
     assert row is not None  # noqa: S101
-    given = decoded(row.document)
+    given = decoded(row.document, row.sha256)
     if given.columns is not None and given.columns != len(asked.probabilities):
         raise invalid(
             f"{len(asked.probabilities)} labels, but {given.columns} in the calibration set",
@@ -215,7 +215,7 @@ class CalibrationHandlers(Struct, frozen=True):
         asked = await offload(True, convert, bind(call.body, call.path), AppendCalibration, kind="measure")
         for _ in range(ATTEMPTS):
             newest = await kept(self.store, asked.name)
-            old = await offload(True, decoded, newest.document, kind="measure")
+            old = await offload(True, decoded, newest.document, newest.sha256, kind="measure")
             new = await offload(True, _scored, asked, old.model, old.score, kind="measure")
             document = await offload(True, lambda old=old, new=new: encoded(joined(old, new)), kind="measure")
             if (row := await self._add_version(asked.name, newest, document)) is not None:
@@ -270,7 +270,7 @@ def _scored(asked: Given, model: str, score: ScoreKind) -> CalibrationSet:
 
 
 def described(row: CalibrationRow, warning: str | None = None) -> CalibrationAnswer:
-    found = decoded(row.document)
+    found = decoded(row.document, row.sha256)
     sizes = Counter(found.groups or ())
     return view_of(
         CalibrationAnswer,

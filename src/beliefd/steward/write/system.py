@@ -70,7 +70,7 @@ class SystemLedger:
         return await system_state(self._positions)
 
     async def begin(self) -> None:
-        """Open the ledger if it is not there. Its first event names the tokens that are older than it."""
+        """Open the ledger if it is not there. Its first events name tokens and spaces that are older."""
         async with self._beginning:
             if await self._store.head(SYSTEM) is not None:
                 return
@@ -82,6 +82,8 @@ class SystemLedger:
                 )
                 # One turn and one transaction: nobody sees the ledger without them.
                 waiting.append(self._submit(SYSTEM, earlier, LOCAL_OPERATOR))
+            for space in await self._store.spaces():
+                waiting.append(self._submit(SYSTEM, MakeSpace(space=space.name), LOCAL_OPERATOR))
             for one in waiting:
                 await one  # if another process was faster, both are refused, and that is on record
 

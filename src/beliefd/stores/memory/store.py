@@ -312,6 +312,9 @@ class MemoryStore(MemoryArchives):
         versions = self._calibrations.setdefault(row.name, {})
         return versions.setdefault(row.version, row) is row
 
+    async def calibrations(self) -> list[tuple[str, int]]:
+        return sorted((name, version) for name, kept in self._calibrations.items() for version in kept)
+
     async def calibration(self, name: str, version: int | None = None) -> CalibrationRow | None:
         versions = self._calibrations.get(name, {})
         return versions.get(version or max(versions, default=0))

@@ -47,6 +47,10 @@ class Settings(Database):
         kept, number, sha256, created_at, document = row
         return CalibrationRow(kept, number, sha256, created_at, as_bytes(document))
 
+    async def calibrations(self) -> list[tuple[str, int]]:
+        rows = await self._all("SELECT name, version FROM calibrations ORDER BY name, version")
+        return [(name, version) for name, version in rows]
+
     async def add_token(self, token: Token) -> None:
         marks = ", ".join(f"${number}" for number in range(1, len(CREDENTIALS.columns) + 1))
         statement = f"INSERT INTO {CREDENTIALS.name} ({CREDENTIALS.listed}) VALUES ({marks})"  # noqa: S608

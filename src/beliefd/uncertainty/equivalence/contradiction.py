@@ -24,6 +24,7 @@ from beliefd.uncertainty.equivalence.order import inverted, order, reversed_in
 from beliefd.uncertainty.equivalence.port import Pair
 from beliefd.uncertainty.equivalence.quantities import Quantity
 from beliefd.uncertainty.equivalence.reading import Clause, Reading, read
+from beliefd.uncertainty.equivalence.relations import settled_otherwise
 
 ALIKE: Final = 0.5
 """From this share of common words on two clauses, or two answers, are about one thing."""
@@ -63,6 +64,8 @@ def contradict(one: Reading, other: Reading) -> bool:
     if not one.plain or not other.plain or one.is_unread or other.is_unread:
         return True
     if _stances(one, other) or _amounts(one, other) or _entities(one, other):
+        return True
+    if settled_otherwise(one, other):
         return True
     opposites = Opposites(one, other)
     if opposites.contrary or _polarities(one, other, opposites):

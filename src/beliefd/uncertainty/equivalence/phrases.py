@@ -14,7 +14,8 @@ from beliefd.uncertainty.equivalence.words import BE, BOUNDARIES
 _TABLE: Final = """
 once daily = 1 per day; once per = 1 per; once every = 1 per; basis points = bp; percentage points = %;
 left unchanged = unchanged; no longer = not; not any more = not; not any longer = not; any more =; any
-longer =; anymore =; at all =; no one = nobody; not a single = no; not one = no; not a = no; not any = no;
+longer =; anymore =; at all =; no one = nobody; not a single = no; a single = one; every
+single = every; each single = each; multiple = several; not one = no; not a = no; not any = no;
 not only =; not just =; not merely =; no doubt =; without doubt =; without a doubt =; no matter =; nothing
 but = only; none but = only; none other than =; it is not true that = NOT_SO; it is not the case that =
 NOT_SO; it is false that = NOT_SO; it is untrue that = NOT_SO; it is true that =; it is the case that =;
@@ -45,7 +46,8 @@ because of = was caused by; was because of = was caused by; result from = was ca
 was caused by; resulted from = was caused by; stems from = was caused by; stemmed from = was caused by;
 arose from = was caused by; the result of = caused by; a result of = caused by; a consequence of = caused
 by; responsible for = cause; the cause of = cause; the reason for = cause; the root cause of = cause;
-provided that = if; as long as = if; prior to = before; nobody but = only; no one but = only; anything but
+provided that = if; as long as = if; prior to = before; in advance of = before;
+nobody but = only; no one but = only; anything but
 = not; is far from = is not; was far from = was not; are far from = are not; far from being = not; by no
 means = not; in no way = not; not in the least = not; under no circumstances = never; little or no = no;
 next to nothing = nothing; subsequent to = after; as soon as = after; following the = after the; as well

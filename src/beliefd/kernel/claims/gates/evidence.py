@@ -17,6 +17,7 @@ SHOWN = 80
 """How much of a source's name a reason repeats."""
 NAMED = 3
 """How many sources it names."""
+UNNAMED = "the claim names no evidence"
 STATES: tuple[str, ...] = get_args(EvidenceState)
 _NONE = ClaimStanding()
 Weakness = tuple[str, Seen, Seen]
@@ -72,7 +73,11 @@ def _judge(
         weakness = _unknown(claim, standing, required, policy, now)
     if weakness is not None:
         found.append(says(GATE, "DEFER", *weakness, claim))
-    if standing is not None and (caveat := _caveat(claim, standing)) is not None:
+    if standing is None:
+        return
+    if not pointers and policy.unnamed == "told":
+        found.append(GateResult(GATE, "EXPLAIN", UNNAMED, claim.id, required, "none"))
+    elif (caveat := _caveat(claim, standing)) is not None:
         found.append(GateResult(GATE, "EXPLAIN", caveat, claim.id, required, "attested"))
 
 
