@@ -53,5 +53,7 @@ def test_sessions_are_listed_with_their_titles_and_where_they_are(tmp_path: Path
     head, *lines = beliefd("session", "list", *data).stdout.splitlines()
     assert head.split()[:4] == ["session", "title", "space", "left"]
     assert [line.split()[-5] for line in lines] == ["default", "lab"]
+    again = json.loads(beliefd("audit", "replay", made["session_id"], *data, "--json").stdout)
+    assert again["snapshot"]["space"] == "lab"
     shown = beliefd("session", "show", made["session_id"], *data).stdout
     assert f"session {made['session_id']}  event 1  space lab\n" in shown

@@ -251,6 +251,9 @@ def replay(target: Target, source: str) -> None:
 
 
 def _replayed(exported: "Exported") -> dict[str, Any]:
+    from msgspec.structs import replace
+
+    from beliefd.kernel.values import DEFAULT_SPACE
     from beliefd.ledger.envelope import LedgerBroken
     from beliefd.ledger.non_interference import grounded_hash
     from beliefd.ledger.replay import fold
@@ -270,12 +273,14 @@ def _replayed(exported: "Exported") -> dict[str, Any]:
     if folded is None or decided is None:
         raise LedgerBroken(1, None, "the ledger is empty")
     lanes = _lanes(exported, grounded_hash(folded.session))
+    declared = msgspec.json.decode(entries[0].wire)["payload"]
+    snapshot = snapshot_of(folded.session, folded.head, listed=Listed())
     return {
         "same": state_hash(folded.session) == state_hash(decided.session),
         "events": len(entries),
         "state_hash": state_hash(folded.session),
         **lanes,
-        "snapshot": snapshot_of(folded.session, folded.head, listed=Listed()),
+        "snapshot": replace(snapshot, space=declared.get("space") or DEFAULT_SPACE),
     }
 
 
