@@ -80,7 +80,7 @@ def test_a_token_of_two_alphabets_is_not_made(field: str, written: str) -> None:
 
 @pytest.mark.parametrize("another", ["ren\u00e9", "\u0441\u043e\u0440\u0430"])
 def test_an_owner_that_looks_like_another_is_not_made(house: World, another: str) -> None:
-    """`copa` in Cyrillic letters is read as the same owner; `ren\u00e9` is somebody else, and looks like `rene`."""
+    """`copa` in Cyrillic letters is read as that owner; `ren\u00e9` is somebody else than `rene`."""
     hired(house, "human://rene", Role.APPROVER)
     copa = hired(house, "human://copa", Role.APPROVER)
     if another.startswith("r"):

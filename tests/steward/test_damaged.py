@@ -247,8 +247,12 @@ def test_a_session_that_was_moved_to_another_space_is_not_served(file: Path) -> 
         page = stranger.list_sessions()
         assert [one.session_id for one in page.sessions] == [whole]
         assert [one.reason for one in page.broken] == [
-            "its row says that it is in space `default`, and it began in `lab`"
+            "its row says that it is in another space than it began in"
         ]
+        assert [one.event_id for one in page.broken] == [None]
+        found = stranger.search_audit(verb="DECLARE_SESSION")
+        assert [one["session_id"] for one in found.events] == [whole]
+        assert found.broken == page.broken
     wrong = [one.message for one in examine(file.parent, None) if one.level == "wrong"]
     assert [moved in one for one in wrong if "space" in one] == [True]
     damage(file, "UPDATE sessions SET space = 'lab' WHERE session_id = ?", moved)

@@ -11,7 +11,7 @@ from beliefd.kernel.errors import Code
 from beliefd.kernel.labels import Label
 from beliefd.kernel.transfers.state import Foreign
 from beliefd.kernel.values import Head, Id, Object, Value
-from beliefd.protocol.beliefs import BeliefSnapshot, Eliminated, RestsOn
+from beliefd.protocol.beliefs import BeliefSnapshot, BrokenLedger, Eliminated, RestsOn
 from beliefd.protocol.operation import (
     LINES,
     MIB,
@@ -79,12 +79,14 @@ class AuditPage(Answer, frozen=True):
 class AuditFound(Answer, frozen=True):
     """Entries that were found, session by session, each in its order. `looked_at` is how many were read for
     that; `next` goes on, also where an answer without a hit had looked at as many as one answer may.
-    `archived` is how many sessions are archived, 1,000 at most: their ledgers are not searched here."""
+    `archived` is how many sessions are archived, 1,000 at most: their ledgers are not searched here. `broken`
+    are the sessions whose ledgers do not verify: they are not searched either, and hide no others."""
 
     events: list[dict[str, Any]]
     next: str | None
     looked_at: int
     archived: int = 0
+    broken: list[BrokenLedger] = []
 
 
 class FirstBad(Answer, frozen=True):

@@ -180,8 +180,8 @@ class Chains:
         # The server's own ledger may be older than its space.
         fits = said == declared or (session_id == SYSTEM and said == SYSTEM)
         if not fits and not await self._is_imported(session_id):
-            text = f"its row says that it is in space `{said}`, and it began in `{declared}`"
-            raise LedgerBroken(1, first[0].event_id, text)
+            # INVARIANT: whoever may read what its row says learns nothing of the space that it is from.
+            raise LedgerBroken(1, None, "its row says that it is in another space than it began in")
         if len(self._looked_at) >= MAX_SESSIONS:
             self._looked_at.clear()
         self._looked_at.add(session_id)

@@ -9,9 +9,11 @@ from msgspec import Raw, Struct
 from beliefd.kernel.errors import invalid
 from beliefd.kernel.system.state import SYSTEM
 from beliefd.kernel.values import seconds
-from beliefd.ledger.envelope import UNREADABLE, Sealed
+from beliefd.ledger.envelope import UNREADABLE, LedgerBroken, Sealed
+from beliefd.protocol.beliefs import BrokenLedger
 from beliefd.protocol.ledger import DAY_OR_TIME
 from beliefd.steward.call import Call
+from beliefd.steward.handlers.shared import view_of
 from beliefd.steward.offload import is_heavy, offload
 from beliefd.steward.write.positions import session_not_found
 from beliefd.stores.base import Store, Within
@@ -23,6 +25,8 @@ LOOKED_AT_BYTES: Final = 32 << 20
 SESSIONS: Final = 200
 ARCHIVED: Final = 1_000
 """So many archived sessions are counted."""
+BROKEN: Final = 100
+"""So many sessions that do not verify are named in one answer."""
 CHUNK: Final = 250
 CHUNK_BYTES: Final = 4 << 20
 
@@ -34,6 +38,7 @@ class RawAuditFound(Struct, frozen=True):
     next: str | None
     looked_at: int
     archived: int
+    broken: list[BrokenLedger]
 
 
 class _Actor(Struct):
@@ -74,6 +79,36 @@ class Wanted(Struct, frozen=True):
 _heads = msgspec.json.Decoder(_Head)
 
 
+class _Search:
+    """One answer on its way: what was found, and how much was read for it."""
+
+    def __init__(self, wanted: Wanted, limit: int) -> None:
+        self._wanted, self._limit = wanted, limit
+        self._found: list[Raw] = []
+        self._looked_at, self._size = 0, 0
+        self.broken: list[BrokenLedger] = []
+
+    async def through(self, store: Store, session_id: str, after: int) -> int | None:
+        """Look through one ledger; where to go on, if that is enough for one answer."""
+        while chunk := await store.entries(session_id, after, CHUNK, CHUNK_BYTES):
+            hits = await offload(is_heavy(chunk), _matching, chunk, self._wanted)
+            self._looked_at += len(chunk)
+            for entry in hits[: self._limit - len(self._found)]:
+                self._found.append(Raw(entry.wire))
+                after = entry.seq
+            if len(self._found) >= self._limit:
+                return after
+            after = chunk[-1].seq
+            self._size += sum(len(one.record) for one in chunk)
+            tell_read(self._looked_at)
+            if self._looked_at >= LOOKED_AT or self._size >= LOOKED_AT_BYTES:
+                return after
+        return None
+
+    def answer(self, following: str | None, archived: int) -> RawAuditFound:
+        return RawAuditFound(self._found, following, self._looked_at, archived, self.broken)
+
+
 class SearchHandlers(Struct, frozen=True):
     """Questions over many ledgers. None of them writes."""
 
@@ -81,24 +116,17 @@ class SearchHandlers(Struct, frozen=True):
 
     async def search_audit(self, call: Call) -> RawAuditFound:
         wanted, limit = _wanted(call), call.query["limit"]
-        found: list[Raw] = []
-        looked_at, size = 0, 0
         archived = len(await self.store.archives(None, ARCHIVED, call.asked_spaces))
+        search = _Search(wanted, limit)
         async for session_id, first in self._ledgers(call):
-            after = first
-            while chunk := await self.store.entries(session_id, after, CHUNK, CHUNK_BYTES):
-                hits = await offload(is_heavy(chunk), _matching, chunk, wanted)
-                for entry in hits[: limit - len(found)]:
-                    found.append(Raw(entry.wire))
-                    after = entry.seq
-                if len(found) >= limit:
-                    return RawAuditFound(found, f"{session_id},{after}", looked_at + len(chunk), archived)
-                after = chunk[-1].seq
-                looked_at, size = looked_at + len(chunk), size + sum(len(one.record) for one in chunk)
-                tell_read(looked_at)
-                if looked_at >= LOOKED_AT or size >= LOOKED_AT_BYTES:
-                    return RawAuditFound(found, f"{session_id},{after}", looked_at, archived)
-        return RawAuditFound(found, None, looked_at, archived)
+            try:
+                last = await search.through(self.store, session_id, first)
+            except LedgerBroken as error:
+                search.broken.append(view_of(BrokenLedger, error, session_id=session_id))
+                last = first if len(search.broken) >= BROKEN else None
+            if last is not None:
+                return search.answer(f"{session_id},{last}", archived)
+        return search.answer(None, archived)
 
     async def _ledgers(self, call: Call) -> AsyncIterator[tuple[str, int]]:
         """The sessions to look at, each with the `seq` after which that begins."""
