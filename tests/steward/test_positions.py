@@ -2,6 +2,7 @@
 
 import sqlite3
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,7 @@ from beliefd.steward.spaces import Spaces
 from beliefd.steward.write import positions as positions_module
 from beliefd.steward.write.positions import Positions
 from beliefd.steward.write.steward import Steward
+from beliefd.steward.write.system import system_state
 from beliefd.stores.base import SavedState, Store
 from beliefd.stores.memory import MemoryStore
 from beliefd.stores.opening import open_store
@@ -305,7 +307,8 @@ async def query_belief(steward: Steward, session_id: str, at: int | None = None)
         "obligations_before": None,
         "conclusions_after": None,
     }
-    handlers = BeliefHandlers(steward.store, steward.positions, steward.declare, Spaces(steward.store))
+    spaces = Spaces(steward.store, partial(system_state, steward.positions))
+    handlers = BeliefHandlers(steward.store, steward.positions, steward.declare, spaces)
     return await handlers.query_belief(
         Call(principal=ALICE, rights=EVERYTHING, path={"session_id": session_id}, query=query)
     )

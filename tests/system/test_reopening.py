@@ -205,10 +205,9 @@ def test_a_space_that_no_event_made_is_not_there_and_is_named_by_the_doctor(data
         database.execute("UPDATE spaces SET created_by = 'human://ana' WHERE name = 'lab'")
     with serving("--data", data) as url:
         spaces = asked(url, token, "/v1/spaces").json()["spaces"]
-        asking = {"headers": {"Authorization": f"Bearer {token}"}, "json": declaring("forged")}
-        assert httpx.post(f"{url}/v1/sessions", **asking).status_code == 404
-        made = httpx.post(f"{url}/v1/sessions", **{**asking, "json": declaring("lab")})
-        assert made.status_code == 201
+        with httpx.Client(base_url=url, headers={"Authorization": f"Bearer {token}"}) as client:
+            assert client.post("/v1/sessions", json=declaring("forged")).status_code == 404
+            assert client.post("/v1/sessions", json=declaring("lab")).status_code == 201
     assert [(one["name"], one.get("created_by")) for one in spaces] == [
         ("default", None),
         ("lab", "operator://local"),
@@ -227,16 +226,16 @@ def declaring(space: str) -> dict[str, object]:
 def test_a_calibration_set_that_was_changed_is_not_used_and_is_named_by_the_doctor(data: Path) -> None:
     token = make_token("--data", data)
     kept = {"model": "m", "score": "lac", "scores": [0.05 * one for one in range(20)]}
-    asking = {"headers": {"Authorization": f"Bearer {token}"}}
+    bearer = {"Authorization": f"Bearer {token}"}
     question = {"probabilities": [0.6, 0.3, 0.1], "calibration_set": "set", "alpha": 0.2}
     with serving("--data", data) as url:
-        assert httpx.put(f"{url}/v1/calibrations/set", json=kept, **asking).is_success
-        assert httpx.post(f"{url}/v1/uncertainty/conformal_set", json=question, **asking).is_success
+        assert httpx.put(f"{url}/v1/calibrations/set", json=kept, headers=bearer).is_success
+        assert httpx.post(f"{url}/v1/uncertainty/conformal_set", json=question, headers=bearer).is_success
     with contextlib.closing(sqlite3.connect(data / "beliefd.db")) as database, database:
         database.execute("UPDATE calibrations SET document = CAST(replace(document, '0.95', '0.05') AS BLOB)")
     with serving("--data", data) as url:
-        used = httpx.post(f"{url}/v1/uncertainty/conformal_set", json=question, **asking)
-        shown = httpx.get(f"{url}/v1/calibrations/set", **asking)
+        used = httpx.post(f"{url}/v1/uncertainty/conformal_set", json=question, headers=bearer)
+        shown = httpx.get(f"{url}/v1/calibrations/set", headers=bearer)
     assert [one.json()["error"]["code"] for one in (used, shown)] == ["CONTENT_DAMAGED"] * 2
     told = answer("doctor", "--data", data, code=1)
     (wrong,) = [one for one in told["findings"] if one["level"] == "wrong"]
