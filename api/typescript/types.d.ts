@@ -448,7 +448,7 @@ export type AttestedPolicy = {
   proves?: boolean;
 };
 
-/** Entries that were found, session by session, each in its order. `looked_at` is how many were read for that; `next` goes on, also where an answer without a hit had looked at as many as one answer may. `archived` is how many sessions are archived, 1,000 at most: their ledgers are not searched here. */
+/** Entries that were found, session by session, each in its order. `looked_at` is how many were read for that; `next` goes on, also where an answer without a hit had looked at as many as one answer may. `archived` is how many sessions are archived, 1,000 at most: their ledgers are not searched here. `broken` are the sessions whose ledgers do not verify: they are not searched either, and hide no others. */
 export type AuditFound = {
   /** Events that fit, newest first */
   events: Array<Record<string, unknown>>;
@@ -458,6 +458,8 @@ export type AuditFound = {
   looked_at: number;
   /** `archived` is how many sessions are archived, 1,000 at most: their ledgers are not searched here. */
   archived?: number;
+  /** `broken` are the sessions whose ledgers do not verify: they are not searched either, and hide no others. */
+  broken?: Array<BrokenLedger>;
 };
 
 /** `next` is the event id to continue from (`since_event_id`) when there is more. */
