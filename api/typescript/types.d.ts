@@ -446,7 +446,7 @@ export type AttestedPolicy = {
   proves?: boolean;
 };
 
-/** Entries that were found, session by session, each in its order. `looked_at` is how many were read for that; `next` goes on, also where an answer without a hit had looked at as many as one answer may. `archived` is how many sessions are archived, 1,000 at most: their ledgers are not searched here. */
+/** Entries that were found, session by session, each in its order. `looked_at` is how many were read for that; `next` goes on, also where an answer without a hit had looked at as many as one answer may. `archived` is how many sessions are archived, 1,000 at most: their ledgers are not searched here. `broken` are the sessions whose ledgers do not verify: they are not searched either, and hide no others. */
 export type AuditFound = {
   /** Events that fit, newest first */
   events: Array<Record<string, unknown>>;
@@ -456,6 +456,8 @@ export type AuditFound = {
   looked_at: number;
   /** `archived` is how many sessions are archived, 1,000 at most: their ledgers are not searched here. */
   archived?: number;
+  /** `broken` are the sessions whose ledgers do not verify: they are not searched either, and hide no others. */
+  broken?: Array<BrokenLedger>;
 };
 
 /** `next` is the event id to continue from (`since_event_id`) when there is more. */
@@ -478,7 +480,7 @@ export type AuditTrail = {
   gates_overridden?: Array<GateOverride>;
 };
 
-/** Facts for a decision that needs no others. */
+/** Facts for a decision that needs no others. With `by_words`, it is remembered by the words alone who shaped something. */
 export type AuthorityFindings = {
   /** Which command these facts are for */
   of: "authority";
@@ -486,6 +488,7 @@ export type AuthorityFindings = {
   authority?: Record<string, Principal | null>;
   /** Whether rights within spaces were looked at */
   by_rights?: boolean;
+  /** With `by_words`, it is remembered by the words alone who shaped something. */
   by_words?: boolean;
   /** The policy in force, and who adopted it */
   in_force?: Adopted;
