@@ -482,7 +482,7 @@ export type AuditTrail = {
   gates_overridden?: Array<GateOverride>;
 };
 
-/** Facts for a decision that needs no others. */
+/** Facts for a decision that needs no others. With `by_words`, it is remembered by the words alone who shaped something. */
 export type AuthorityFindings = {
   /** Which command these facts are for */
   of: "authority";
@@ -490,6 +490,7 @@ export type AuthorityFindings = {
   authority?: Record<string, Principal | null>;
   /** Whether rights within spaces were looked at */
   by_rights?: boolean;
+  /** With `by_words`, it is remembered by the words alone who shaped something. */
   by_words?: boolean;
   /** The policy in force, and who adopted it */
   in_force?: Adopted;

@@ -182,9 +182,10 @@ def test_a_line_that_still_waits_when_its_token_was_revoked_is_refused(place: Pl
         await asyncio.to_thread(go_on.wait, SOON)
         return await find(*given)
 
-    with httpx.Client(base_url=place.url, headers=boss) as http, connected(place) as connection:
+    with httpx.Client(base_url=place.url, headers=boss) as http:
+        connection = Connection(place.port)
         session_id = declare(http)
-        finder.findings = slowly  # type: ignore[method-assign]
+        finder.findings = slowly  # type: ignore[method-assign,assignment]
         line = json.dumps({"verb": "SUBMIT_CLAIMS", **ClaimRows.submit_claims.example}).encode()
         mine = {"Authorization": f"Bearer {secret}", **LINES}
         connection.request("POST", f"/v1/sessions/{session_id}/batch", line + b"\n" + line, mine)
@@ -192,6 +193,7 @@ def test_a_line_that_still_waits_when_its_token_was_revoked_is_refused(place: Pl
         assert http.delete(f"/v1/tokens/{secret.split('_')[1]}").status_code == 200
         go_on.set()
         until(lambda: not place.runtime.steward.queues)
+        connection.close()
         assert len(http.get(f"/v1/sessions/{session_id}/audit").json()["events"]) == 1
 
 

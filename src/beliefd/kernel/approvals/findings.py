@@ -24,7 +24,10 @@ that were not let through, too. Entries without it are older, and are decided wi
 
 
 class AuthorityFindings(Value, frozen=True, tag_field="of", tag="authority"):
-    """Facts for a decision that needs no others."""
+    """Facts for a decision that needs no others.
+
+    With `by_words`, it is remembered by the words alone who shaped something.
+    """
 
     authority: Authority = {}
     by_rights: ByRights = UNSET
