@@ -8,6 +8,7 @@ import pytest
 
 import beliefd as library
 from beliefd.cli.short_ids import short
+from beliefd.protocol.asked import instead_in
 from beliefd.testing.world import AGENT, OTHER_AGENT
 from tests.cli.runner import answer, beliefd, in_terminal
 from tests.cli.test_claims import bundle
@@ -170,3 +171,61 @@ def test_what_was_decided_stands_in_the_ledger_of_who_decided_it(data: Path, wai
     printed = beliefd("audit", "who", "operator://local", "--data", data).stdout
     decided = next(line for line in printed.splitlines() if "APPROVED " in line)
     assert "drop orders_old" in decided
+
+
+MAIL = {"to": "eve@example.net", "body": "see you\x1b[2J"}
+
+
+@pytest.fixture
+def asked(data: Path, session: str, tmp_path: Path) -> str:
+    """A call of an agent's own tool, that waits under the shipped rules; the same was approved before."""
+    made = tmp_path / "guard.yaml"
+    assert beliefd("policy", "init", "--preset", "guard", "--output", made).exit_code == 0
+    assert beliefd("policy", "adopt", made, "--data", data).exit_code == 0
+    issuing = ("--agent", AGENT.id, "--tool", "mail.send", "--calls", "5", "--data", data)
+    token = beliefd("capability", "issue", session, *issuing).stdout.splitlines()[-1]
+    with library.open(data / "beliefd.db", principal=AGENT) as embedded:
+
+        def proposed(key: str) -> str | None:
+            call = {"kind": "tool_call", "tool_id": "mail.send", "args": MAIL, "join_key": key}
+            call |= {"rationale": "the page says [bold]so", "capability_token": token}
+            (came,) = embedded.propose(session, [call], execute="caller").results
+            return came.approval_id
+
+        first = proposed("one")
+        assert first
+        answer("inbox", "approve", first, "--yes", "--reason", "only once", "--data", data)
+        assert proposed("one, approved") is None, "it may be made"
+        again = proposed("two")
+        assert again
+        return again
+
+
+def test_a_call_is_shown_whole_before_it_is_decided(data: Path, asked: str) -> None:
+    for shown in (
+        beliefd("inbox", "review", "--data", data, stdin="quit\n"),
+        beliefd("inbox", "show", asked, "--data", data),
+    ):
+        assert 'to "eve@example.net"' in shown.stdout
+        assert "eve@example.net is from nowhere" in shown.stdout
+        assert "because the page says [bold]so" in shown.stdout
+        assert "stopped by guard.03_told, guard.04_sinks; to pass: a person must approve it" in shown.stdout
+        assert "the same was approved by operator://local" in shown.stdout
+        assert "only once" in shown.stdout
+        assert "\x1b" not in shown.stdout
+
+
+def test_an_edited_call_is_rejected_with_what_its_agent_should_propose(
+    data: Path, asked: str, tmp_path: Path
+) -> None:
+    editor = tmp_path / "editor"
+    editor.write_text('#!/bin/sh\nsed -i "s/eve@/ann@/" "$1"\n')
+    editor.chmod(0o700)
+    review = ("inbox", "review", "--kind", "call", "--data", data)
+    code, _ = in_terminal(*review, keys=b"edit\nto Ann\n", EDITOR=str(editor))
+    assert code == 0
+    card = answer("inbox", "show", asked, "--data", data)
+    said = card["approvals"][0]["reason"]
+    assert (card["status"], said.partition("\n")[0]) == ("rejected", "to Ann")
+    assert instead_in(said) == {**MAIL, "to": "ann@example.net"}
+    assert beliefd(*review, stdin="edit\n").exit_code == 0, "nothing is left to review"

@@ -47,6 +47,16 @@ def read_list_in(text: bytes, name: str) -> list[Any]:
     return _list_in(parse_document(text, "what was written"), name)
 
 
+def read_object_in(text: bytes, what: str) -> dict[str, Any]:
+    """An object that somebody has written in an editor."""
+    from beliefd.documents import parse_document
+
+    document = parse_document(text, "what was written")
+    if not isinstance(document, dict):
+        raise invalid(f"{what} are one JSON object", "$")
+    return document
+
+
 def _list_in(document: Any, name: str) -> list[Any]:
     found = document.get(name) if isinstance(document, dict) else document
     if not isinstance(found, list) or not found:

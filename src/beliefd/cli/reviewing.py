@@ -15,7 +15,7 @@ import msgspec
 from msgspec.structs import replace
 
 from beliefd.cli import output
-from beliefd.cli.files import read_list_in
+from beliefd.cli.files import read_list_in, read_object_in
 from beliefd.cli.output import Exit, complain, console
 from beliefd.cli.progress import progress, waiting
 from beliefd.kernel.errors import BeliefdError, invalid
@@ -178,6 +178,8 @@ class _Review:
                 complain(error.message)
 
     def _decision(self, card: "ApprovalCard", way: str) -> _Answer:
+        if way == "edit" and (args := _arguments(card)) is not None:
+            return self._instead(args)
         if way == "edit":
             said = self._edited(card)
             return _Answer(DECISIONS[way], {**said, "reason": self._line("reason (may be empty): ").strip()})
@@ -195,7 +197,8 @@ class _Review:
     def _edited(self, card: "ApprovalCard") -> Edit:
         """Another content in its place: claims in an editor, or a weaker status."""
         if card.claims:
-            return {"claims": self._in_editor(msgspec.to_builtins(card.claims))}
+            claims = msgspec.to_builtins(card.claims)
+            return {"claims": read_list_in(self._in_editor({"claims": claims}, "claims"), "claims")}
         from beliefd.kernel.intents.state import EpistemicStatus
 
         statuses = get_args(EpistemicStatus)
@@ -204,14 +207,22 @@ class _Review:
             raise invalid(f"`{status}` is none of {', '.join(statuses)}")
         return {"to_status": status}
 
-    def _in_editor(self, claims: list[Any]) -> list[Any]:
+    def _instead(self, args: Edit) -> _Answer:
+        """Who runs a call proposes it as it is to run: an edit is a no that says what would be asked for."""
+        from beliefd.protocol.asked import with_instead
+
+        wanted = read_object_in(self._in_editor(args, "arguments"), "arguments")
+        said = self._line("rejected with these arguments for its agent to propose. reason (may be empty): ")
+        return _Answer("REJECTED", {"reason": with_instead(said.strip(), wanted)})
+
+    def _in_editor(self, value: Edit, what: str) -> bytes:
         if not self._terminal:
-            raise invalid("claims are edited in a terminal; or use `beliefd inbox modify APPROVAL FILE`")
-        written = msgspec.json.format(msgspec.json.encode({"claims": claims})).decode()
+            raise invalid(f"{what} are edited in a terminal; or use `beliefd inbox modify` and `reject`")
+        written = msgspec.json.format(msgspec.json.encode(value)).decode()
         edited = click.edit(written, extension=".json")
         if edited is None or edited == written:
             raise invalid("nothing was edited")
-        return read_list_in(edited.encode(), "claims")
+        return edited.encode()
 
     def _line(self, question: str) -> str:
         """One answer. INVARIANT: where answers end, nothing more is decided."""
@@ -234,4 +245,15 @@ class _Review:
 
 def _ways(card: "ApprovalCard") -> list[str]:
     """What can be said of an item; those that decide only if its server would hear them."""
-    return [*(way for way, said in DECISIONS.items() if said in card.allowed_decisions), *NO_DECISION]
+    heard = {way for way, said in DECISIONS.items() if said in card.allowed_decisions}
+    if "reject" in heard and _arguments(card) is not None:
+        heard.add("edit")
+    return [*(way for way in DECISIONS if way in heard), *NO_DECISION]
+
+
+def _arguments(card: "ApprovalCard") -> Edit | None:
+    """The arguments of a call that waits."""
+    from beliefd.kernel.approvals.state import CallSubject
+
+    candidate = card.subject.candidate if isinstance(card.subject, CallSubject) else None
+    return None if candidate is None else dict(candidate.args)

@@ -9,6 +9,7 @@ from rich.text import Text
 
 from beliefd.cli.output import visible
 from beliefd.cli.short_ids import short
+from beliefd.cli.views.asked import before_lines, call_lines, why_lines
 from beliefd.cli.views.claims import (
     approver_words,
     claim_view,
@@ -155,6 +156,7 @@ def card(answer: ApprovalCard) -> RenderableType:
         *([] if answer.proposition is None else [view(answer.proposition)]),
         gate_table(answer.gates),
         *_warnings(answer),
+        *before_lines(answer),
         *override_lines(answer.overridden),
         Text(f"in {visible(answer.session_title)}", "dim"),
         Text(f"proposed by {names(answer.proposers)}, open until {answer.expires_at}"),
@@ -246,8 +248,13 @@ def _content(answer: ApprovalCard) -> list[RenderableType]:
     if isinstance(subject, BundleSubject | InformationSubject):
         claims = [claim_view(claim, answer) for claim in answer.claims]
         return [*correction_lines(answer.corrects), *claims]
+    candidate = subject.candidate if isinstance(subject, CallSubject | DeltaSubject) else None
+    if isinstance(candidate, CallCandidate):
+        return [*call_lines(answer, candidate), *why_lines(answer, candidate)]
     label = LABELS[type(subject)]
     lines: list[RenderableType] = [Text(f"  {label} {about(subject, answer.title)}", "bold")]
+    if isinstance(candidate, DeltaCandidate):
+        lines += why_lines(answer, candidate)
     change = subject.change if isinstance(subject, IntentSubject) else None
     if change is not None and change.type in WORDINGS:
         lines.append(Text.assemble(("  predicts ", "dim"), prediction_words(change.prediction)))
