@@ -57,6 +57,14 @@ def test_sessions_are_chosen_by_age_or_end_and_what_waits_is_left(tmp_path: Path
         assert beliefd(*words, "--data", data).exit_code == 2
 
 
+def test_parts_of_ids_name_the_sessions(tmp_path: Path) -> None:
+    data, away = tmp_path / "data", tmp_path / "away"
+    names = filled(data)
+    part = names["ended"][-8:]
+    done = answer("store", "archive", part, "--to", away, "--data", data)
+    assert [one["session_id"] for one in done["archived"]] == [names["ended"]]
+
+
 def test_a_folder_that_cannot_be_made_is_named_and_nothing_is_sealed(tmp_path: Path) -> None:
     data, file = tmp_path / "data", tmp_path / "file"
     names, place = filled(data), file / "below"

@@ -53,6 +53,7 @@ def test_a_session_and_its_export_give_the_same_answer(place: Path) -> None:
     assert beliefd("audit", "export", session, "-o", place / "ledger.jsonl", *data).exit_code == 0
     assert answer("policy", "backtest", place / "ledger.jsonl", *by) == stored
     assert (stored["sessions"], stored["decisions"], stored["changed"]) == (1, 2, 1)
+    assert answer("policy", "backtest", "--session", session[-8:], *by, *data) == stored, "a part is enough"
     (place / "ledger.jsonl").write_bytes((place / "ledger.jsonl").read_bytes()[:-300])
     broken = answer("policy", "backtest", place / "ledger.jsonl", *by, code=Exit.LEDGER_BROKEN)
     assert [one["session_id"] for one in broken["broken"]] == [session]

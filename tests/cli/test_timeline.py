@@ -43,7 +43,7 @@ def test_an_idea_an_experiment_and_an_intent_say_what_they_are(data: Path, sessi
     claim = {"claim_id": "wait", "claimed_value": 40.0, "observed_values": waits, "tolerance": 2.0}
     plan = answer("experiment", "design", session, "-", *at, stdin=json.dumps({"claim": claim}))
     ran = answer("experiment", "run", session, plan["experiment_id"], *at)["run"]
-    answer("evidence", "link", session, "wait", ran["run_id"], "support", *at)
+    answer("evidence", "link", session, "wait", ran["run_id"][-10:], "support", *at)
     change = {"type": "create_claim", "claim_id": "idea", "statement": "it may be the pool"}
     answer("intent", "stage", session, "-", *at, stdin=json.dumps(change))
     change = {"type": "create_proposition", "claim_id": "wait", "statement": "a wait takes 40 ms"}

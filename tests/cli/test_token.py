@@ -10,6 +10,7 @@ from beliefd.cli.main import main
 from beliefd.cli.output import Exit
 from beliefd.client import Client
 from beliefd.kernel.errors import BeliefdError, Code
+from tests.cli.runner import answer, beliefd
 
 COMMANDS = {
     "create": ["create", "--name", "a", "--role", "agent"],
@@ -32,6 +33,22 @@ def test_where_commands_go_to_a_server_no_store_is_made_or_meant_here(
     made = runner.invoke(main, ["token", *COMMANDS["create"], "--data", "here"])
     assert made.exit_code == 0
     assert os.listdir(tmp_path) == ["here"]
+
+
+def test_a_part_of_an_id_revokes_the_one_token_that_has_it(tmp_path: Path) -> None:
+    def tokens() -> dict[str, bool]:
+        listed = answer("token", "list", "--data", tmp_path)["tokens"]
+        return {one["token_id"]: one["revoked_at"] is not None for one in listed}
+
+    for name in ("ann", "bob"):
+        made = beliefd("token", "create", "--name", name, "--role", "agent", "--data", tmp_path)
+        assert made.exit_code == 0
+    first, second = tokens()
+    for several in ("", "-", first[:3]):
+        assert beliefd("token", "revoke", several, "--data", tmp_path).exit_code == Exit.BAD_INPUT
+    assert tokens() == {first: False, second: False}
+    assert answer("token", "revoke", first[-8:], "--data", tmp_path) == {"revoked": first}
+    assert tokens() == {first: True, second: False}
 
 
 @pytest.mark.parametrize("spaces", ["default=read", {"default": "read"}, ["default"]])

@@ -6,6 +6,7 @@ from typing import Any
 
 from beliefd.cli.output import Exit, Reply, complain, print_json, show
 from beliefd.cli.progress import progress
+from beliefd.cli.short_ids import whole_sessions
 from beliefd.cli.target import Target
 from beliefd.cli.views.backtesting import tallied
 from beliefd.documents import read_document
@@ -31,6 +32,7 @@ def backtest_sessions(target: Target, policy_file: Path, sessions: Sequence[str]
     """The ledgers of these sessions, or of all: asked for in parts, told as one answer."""
     policy, tally = load_policy(policy_file), Tally()
     with target.calls() as calls, progress("deciding again", None) as report:
+        sessions = None if sessions is None else whole_sessions(calls, sessions)
         after: Reached | None = None
         while True:
             answer = calls.backtest_policy(policy, sessions, limit=AT_ONCE, after=after)

@@ -5,7 +5,7 @@ Only ids that the server makes are looked up, and only if what was given is no w
 """
 
 import re
-from collections.abc import Callable, Container, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final, get_args
 
@@ -99,6 +99,7 @@ LISTINGS: Final[dict[str, Listing]] = {
     "observation_id": _listed("list_observations", "observations", "observation_id"),
     "measurement_id": _listed("list_measurements", "measurements", "measurement_id"),
     "capability_id": _listed("list_capabilities", "capabilities", "capability_id"),
+    "run_id": _listed("list_evidence", "evidence", "execution_id"),
     "call_id": _calls,
     "event_id": _events,
     "since": _events,
@@ -131,6 +132,12 @@ def resolved(calls: "Calls", given: Given, names: list[str]) -> Given:
     return made
 
 
+def whole_sessions(calls: "Calls", sessions: Iterable[str]) -> tuple[str, ...]:
+    """The whole ids of several sessions."""
+    name = "session_id"
+    return tuple(whole_id(calls, {name: one}, name) if may_be_short(one) else one for one in sessions)
+
+
 def _number(given: Given, name: str) -> int | None:
     """The place of an event in the ledger, where it is named by that."""
     found = NUMBER.fullmatch(str(given.get(name))) if name in OF_EVENTS else None
@@ -141,7 +148,12 @@ def whole_id(calls: "Calls", given: Given, name: str) -> str:
     part: str = given[name]
     if (number := _number(given, name)) is not None:
         return next(islice(_ids(calls, given, name), number - 1, None), part)
-    found = list(islice(_fitting(_ids(calls, given, name), part), NAMED + 1))
+    return only(part, _ids(calls, given, name), name)
+
+
+def only(part: str, ids: Iterable[str], name: str) -> str:
+    """The one of these ids that has this part; the part itself if none does."""
+    found = list(islice(_fitting(ids, part), NAMED + 1))
     if part in found or not found:
         return part
     if len(found) > 1:
@@ -151,7 +163,7 @@ def whole_id(calls: "Calls", given: Given, name: str) -> str:
     return found[0]
 
 
-def _fitting(ids: Iterator[str], part: str) -> Iterator[str]:
+def _fitting(ids: Iterable[str], part: str) -> Iterator[str]:
     """Each once: what is listed twice, because it was decided meanwhile, is one."""
     seen: set[str] = set()
     for one in ids:

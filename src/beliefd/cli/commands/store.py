@@ -127,10 +127,11 @@ def archive(
     """
     from beliefd.cli.archiving import archive as put_away
     from beliefd.cli.archiving import refuse_nothing, told
+    from beliefd.cli.short_ids import whole_sessions
 
     refuse_nothing(sessions, idle, ended)
     with target.calls() as calls:
-        done = put_away(calls, sessions, folder, idle, ended, reason)
+        done = put_away(calls, whole_sessions(calls, sessions), folder, idle, ended, reason)
     show(Reply(done, told(done)), target.as_json)
     sys.exit(Exit.DEFERRED if done.left else Exit.ALLOWED)
 

@@ -98,20 +98,24 @@ def _table(tokens: "list[Token]") -> "Table":
 @replies(token, argument("token_id", metavar="ID"), store_options)
 def revoke(token_id: str, data: Path, store: str | None) -> Reply:
     """Revoke a token; running servers notice within a second."""
+    from beliefd.cli.short_ids import may_be_short, only
     from beliefd.steward.credentials import revoke_token
 
     _refuse_elsewhere()
     place = need_store(data, store)
 
-    async def end(opened: "Store") -> bool:
+    async def end(opened: "Store") -> str | None:
         await _look(data, place, opened)
-        revoked = await revoke_token(opened, token_id)
+        ids = [one.token_id for one in await opened.tokens()]
+        whole = only(token_id, ids, "ID") if may_be_short(token_id) else token_id
+        revoked = await revoke_token(opened, whole)
         await _remember(data, place, opened)
-        return revoked
+        return whole if revoked else None
 
-    if not with_store(place, end):
+    whole = with_store(place, end)
+    if whole is None:
         raise invalid(f"no token `{token_id}` that is still valid", "ID")
-    return Reply({"revoked": token_id}, f"revoked {token_id}")
+    return Reply({"revoked": whole}, f"revoked {whole}")
 
 
 def _refuse_elsewhere() -> None:
