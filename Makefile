@@ -67,7 +67,7 @@ setup: .venv/setup.stamp
 	@echo "setting up .venv: one to three minutes, most of it for what is fetched"
 	@sh scripts/venv $(PYTHON)
 	@echo "installing beliefd and what it needs"
-	@$(BIN)/python -m pip install --quiet --editable .
+	@$(BIN)/python scripts/install.py --editable .
 	@touch $@
 
 # What all tests need beside it.

@@ -128,6 +128,25 @@ def test_who_did_what_is_found_by_actor_source_and_in_files(data: Path, worked: 
     assert (nobody.exit_code, "no event is by or about `human://nobody`" in nobody.stderr) == (1, True)
 
 
+def test_what_became_of_a_tool_is_found_by_its_name(data: Path, session: str, tmp_path: Path) -> None:
+    written = tmp_path / "calls.json"
+    for tool in ("pool.drop", "pool.look"):
+        call = {"kind": "tool_call", "tool_id": tool, "args": {}, "join_key": tool}
+        written.write_text(json.dumps([call]))
+        beliefd("state", "propose", session, written, "--execute", "caller", "--data", data)
+    found = beliefd("audit", "who", "pool.drop", "--data", data)
+    assert found.exit_code == 0
+    assert "pool.drop" in found.stdout
+    assert "pool.look" not in found.stdout
+    assert beliefd("audit", "who", "pool.fill", "--data", data).exit_code == 1
+
+
+def test_who_asks_a_server_that_is_not_there_is_asked_whether_it_runs() -> None:
+    for words in (("inbox", "list"), ("session", "list"), ("audit", "who", "human://ana")):
+        went = beliefd(*words, "--url", "http://127.0.0.1:1")
+        assert (went.exit_code, "is `beliefd serve` running?" in went.stderr) == (1, True)
+
+
 def test_a_head_that_was_noted_is_found_again_or_history_is_another(
     data: Path, worked: str, exported: Path
 ) -> None:

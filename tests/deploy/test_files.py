@@ -231,3 +231,25 @@ def test_hooks_before_a_commit_run_what_the_fast_loop_runs() -> None:
     for step in ("ruff check", "ruff format", "lint-imports"):
         assert any(step in entry for entry in entries)
         assert step in makefile
+
+
+def test_every_script_for_a_shell_is_sound(tmp_path: Path) -> None:
+    """INVARIANT: without the checker the test fails; it is not skipped."""
+    checker = installed("shellcheck", "shellcheck")
+    assert checker is not None, "install shellcheck"
+    scripts = [ROOT / ".ci" / "run", ROOT / "scripts" / "venv"]
+    assert said(checker, *scripts) == (0, "")
+    code, complaint = said(checker, changed(scripts[1], tmp_path, '[ "$(id -u)" = 0 ]', "[ $(id -u) = 0 ]"))
+    assert (code, "SC2046" in complaint) == (1, True)
+
+
+def test_make_run_installs_what_running_needs_and_says_how_far_it_is() -> None:
+    code, steps = said("make", "--dry-run", "--always-make", "run")
+    assert code == 0
+    assert [line for line in steps.splitlines() if "install" in line and "echo" not in line] == [
+        ".venv/bin/python scripts/install.py --editable ."
+    ]
+    installer = ROOT / "scripts" / "install.py"
+    code, complaint = said(sys.executable, installer, "--no-index", "no-such-package-of-anybody")
+    assert code != 0
+    assert "no-such-package-of-anybody" in complaint
