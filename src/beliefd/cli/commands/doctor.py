@@ -14,6 +14,7 @@ import click
 from msgspec import Struct
 
 from beliefd.cli.output import Exit, console, print_json, visible
+from beliefd.cli.progress import counted, progress
 from beliefd.cli.target import DATABASE, Target, store_options
 from beliefd.kernel.errors import BeliefdError
 
@@ -46,7 +47,8 @@ class Finding(Struct, frozen=True):
 @store_options
 def doctor(as_json: bool, data: Path, store: str | None) -> None:
     """Check interpreter, store, permissions, ledgers, projections, tokens, log and clock."""
-    findings = list(examine(data, store))
+    with progress("checking", None) as report:
+        findings = list(counted(examine(data, store), report))
     wrong = [finding for finding in findings if finding.level == "wrong"]
     if as_json:
         print_json({"ok": not wrong, "findings": findings})

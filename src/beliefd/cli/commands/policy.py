@@ -11,6 +11,7 @@ from msgspec import UnsetType
 
 from beliefd.cli.options import FILE_PATH, Decorator, json_object
 from beliefd.cli.output import DECISION_EXITS, Exit, Reply, passed, replies
+from beliefd.cli.progress import waiting
 from beliefd.cli.target import Question, Target, asks, target_options
 from beliefd.kernel.substrate.guarantees import ABOUT, SAYS, Guarantee, ModeName
 from beliefd.kernel.values import Role, TierName
@@ -239,7 +240,9 @@ def prove(policy_file: Path, against: Path | None, seconds: int, out: Path | Non
     from beliefd.policy.files import load_policy
 
     new, old = load_policy(policy_file), None if against is None else load_policy(against)
-    answer = answered(new, old, questions_of(asked, new, old), seconds)
+    questions = questions_of(asked, new, old)
+    with waiting(f"proving {len(questions)} questions, {seconds} seconds at most"):
+        answer = answered(new, old, questions, seconds)
     script = None if out is None else written(answer, out, policy_file)
     return Reply(answer, proofs(answer, script), _proof_exit(answer))
 
