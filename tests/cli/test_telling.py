@@ -8,10 +8,11 @@ import pytest
 
 import beliefd as library
 from beliefd.cli.logs import Lines
-from beliefd.testing.world import AGENT, ONTOLOGY
+from beliefd.cli.telling import mail_of, message_of
+from beliefd.testing.world import AGENT, ONTOLOGY, World, policy
 from tests.cli.runner import answer, beliefd, process
 from tests.cli.test_claims import bundle
-from tests.support.mail import mail_server
+from tests.support.mail import certificate, mail_server
 from tests.support.receiver import Receiver, until
 from tests.support.server import ServerProcess
 
@@ -46,6 +47,34 @@ def test_a_chat_and_a_mailbox_are_told_what_waits_and_what_became_of_it(
     assert (asked["Subject"], asked["To"]) == (f"[beliefd] {first[0]}", "ann@example.org, bob@example.org")
     assert ended["In-Reply-To"] == asked["Message-ID"]
     assert "carts" not in asked.as_string() + str(chat.heard), "what agents write stays here"
+
+
+@pytest.mark.parametrize("scheme", ["smtp", "smtps"])
+def test_a_password_goes_to_a_mailbox_in_tls_alone(
+    data: Path, waiting: str, tmp_path: Path, scheme: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    trusted = certificate(tmp_path)
+    monkeypatch.setenv("SSL_CERT_FILE", str(trusted))
+    for key in (trusted, None) if scheme == "smtp" else (trusted,):
+        with mail_server(scheme, key) as mails:
+            url = mails.url.replace("://", "://ann:s%40cret@")
+            to = ("--mail", url, "--to", "ann@example.org", "--waiting", "--count", "1")
+            went = beliefd("inbox", "tell", *to, "--data", data)
+        told = ("\0ann\0s@cret", True)
+        assert mails.logins == ([told] if key else []), "nothing is said in the clear"
+        assert len(mails.mails) == len(mails.logins)
+        assert ("takes the password only in the clear" in went.stderr) == (key is None), went.stderr
+
+
+def test_that_nobody_decided_in_time_answers_the_mail_that_asked() -> None:
+    with World(policy=policy(approvals={"expires_seconds": 3600})) as house:
+        name = str(house.agent.submit_claims(house.session(), bundle("DELETE", "drop it")).approval_id)
+        asked = mail_of(message_of(house.show_approval(name), None), "beliefd", ("ann@example.org",))
+        house.clock.advance(3600)
+        house.expire()
+        lapsed = mail_of(message_of(house.show_approval(name), None), "beliefd", ("ann@example.org",))
+    assert lapsed["Subject"] == "[beliefd] DELETE: a bundle was not decided in time"
+    assert lapsed["In-Reply-To"] == asked["Message-ID"]
 
 
 def test_where_to_is_asked_for(data: Path, waiting: str) -> None:

@@ -122,8 +122,11 @@ def to_mail(url: str, sender: str, receivers: tuple[str, ...]) -> Send:
             if secure
             else smtplib.SMTP(host, port, timeout=TIMEOUT_SECONDS)
         ) as connection:
+            connection.ehlo()
             if not secure and connection.has_extn("starttls"):
                 connection.starttls(context=context)
+            elif not secure and server.username:
+                raise invalid(f"`{host}` takes the password only in the clear; use smtps://", "--mail")
             if server.username:
                 connection.login(unquote(server.username), unquote(server.password or ""))
             connection.send_message(mail)
