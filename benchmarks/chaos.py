@@ -91,7 +91,7 @@ def _kills(storm: Storm) -> list[Fault]:
 
 
 def _kinds(storm: Storm) -> list[Fault]:
-    usual: list[Fault] = [storm.kill, storm.kill, storm.pause, storm.jump]
+    usual: list[Fault] = [storm.kill, storm.kill, storm.pause, storm.jump, storm.renew]
     if storm.database is None:
         return [*usual, storm.fill_disk]
     return [*usual, storm.kill_database, storm.disturb, storm.disturb]

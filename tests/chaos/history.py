@@ -8,7 +8,9 @@ be searched for: it is the ledger's. What has to hold:
   2. what was acknowledged is there, with the number and the id that were told, however often it was sent;
   3. what was refused is not there, and nothing is there that nobody sent;
   4. a write that ended before another began has the smaller number;
-  5. a read saw the beginning of the ledger as it is: all that had ended before it began, nothing that began
+  5. a write that wanted to follow an event follows it, and was refused only where another one did;
+  6. a snapshot shows the survivors that the ledger has at its head, and counts as a read up to there;
+  7. a read saw the beginning of the ledger as it is: all that had ended before it began, nothing that began
      after it had ended, and no less than an earlier read.
 """
 
@@ -24,7 +26,8 @@ Outcome = Literal["ok", "refused", "unknown"]
 
 
 class Try(Struct, frozen=True):
-    """One request to write, as its client saw it. `name` is the same for all tries of one write."""
+    """One request to write, as its client saw it. `name` is the same for all tries of one write, `after` the
+    event that it wanted to follow, if any."""
 
     session_id: str
     name: str
@@ -33,6 +36,7 @@ class Try(Struct, frozen=True):
     outcome: Outcome
     seq: int = 0
     event_id: str = ""
+    after: str = ""
 
 
 class Read(Struct, frozen=True):
@@ -44,12 +48,24 @@ class Read(Struct, frozen=True):
     event_ids: tuple[str, ...]
 
 
+class Seen(Struct, frozen=True):
+    """A snapshot that a client was shown: its head, and the hash of what survives."""
+
+    session_id: str
+    began: float
+    ended: float
+    seq: int
+    event_id: str
+    survivors: str
+
+
 class Kept(Struct, frozen=True):
     """An event of the ledger as it is in the end. `name` is that of its write, or empty."""
 
     seq: int
     event_id: str
     name: str
+    survivors: str = ""
 
 
 class _Write(Struct):
@@ -62,13 +78,18 @@ class _Write(Struct):
     outcomes: set[str]
 
 
-def problems(ledger: Sequence[Kept], tries: Iterable[Try], reads: Iterable[Read]) -> list[str]:
+def problems(
+    ledger: Sequence[Kept], tries: Sequence[Try], reads: Iterable[Read], seen: Sequence[Seen] = ()
+) -> list[str]:
     """What cannot be explained, in words; nothing, if one order explains everything."""
     writes = _writes(tries)
     found = [*_whole(ledger), *_acknowledged(ledger, writes)]
     if found:
         return found  # the order cannot be trusted: what follows would only repeat it
-    return [*_in_order(ledger, writes), *_reads(ledger, writes, list(reads))]
+    found = [*_in_order(ledger, writes), *_followed(ledger, writes, tries), *_shown(ledger, seen)]
+    ids = tuple(event.event_id for event in ledger)
+    looks = [Read(one.session_id, one.began, one.ended, ids[: one.seq]) for one in seen]
+    return [*found, *_reads(ledger, writes, [*reads, *looks])]
 
 
 def _writes(tries: Iterable[Try]) -> dict[str, _Write]:
@@ -119,6 +140,27 @@ def _in_order(ledger: Sequence[Kept], writes: dict[str, _Write]) -> Iterable[str
             if latest > write.ended:
                 yield f"write {write.name} at {event.seq} had ended before one with a smaller number began"
             latest = max(latest, write.began)
+
+
+def _followed(ledger: Sequence[Kept], writes: dict[str, _Write], tries: Iterable[Try]) -> Iterable[str]:
+    after = {before.event_id: event for before, event in pairwise(ledger)}
+    for one in tries:
+        if not one.after or one.outcome == "unknown":
+            continue
+        follower = after.get(one.after)
+        if one.outcome == "ok" and (follower is None or follower.name != one.name):
+            yield f"write {one.name} wanted to follow {one.after}, and was let through elsewhere"
+        elif one.outcome == "refused" and (
+            follower is None or (follower.name and writes[follower.name].began > one.ended)
+        ):
+            yield f"write {one.name} was refused, and nothing had followed {one.after}"
+
+
+def _shown(ledger: Sequence[Kept], seen: Iterable[Seen]) -> Iterable[str]:
+    for one in seen:
+        there = ledger[one.seq - 1] if 0 < one.seq <= len(ledger) else None
+        if there is None or (there.event_id, there.survivors) != (one.event_id, one.survivors):
+            yield f"a snapshot at {one.seq} does not show what the ledger has there"
 
 
 def _reads(ledger: Sequence[Kept], writes: dict[str, _Write], reads: list[Read]) -> Iterable[str]:

@@ -18,8 +18,9 @@ from typing import Any, Final
 import httpx
 from msgspec import Struct
 
-from tests.chaos.history import Kept, Outcome, Read, Try, problems
+from tests.chaos.history import Kept, Outcome, Read, Seen, Try, problems
 from tests.chaos.wire import Wire
+from tests.cli.runner import beliefd
 from tests.faults.load import HYPOTHESES
 from tests.faults.place import Place
 from tests.support.postgres import PostgresServer, free_port
@@ -42,6 +43,7 @@ class Settings(Struct, frozen=True):
     """How much of it. `between` are the acknowledged writes between two faults."""
 
     servers: int = 1
+    processes: int = 1
     sessions: int = 3
     clients: int = 4
     between: int = 15
@@ -60,12 +62,15 @@ class Storm:
         self.chance = random.Random(settings.seed)
         self.tries: list[Try] = []
         self.reads: list[Read] = []
+        self.seen: list[Seen] = []
         self.sessions: list[str] = []
         """All of them; clients write to the last ones."""
         self.acknowledged = 0
         self.faults: list[str] = []
         self.wires: list[Wire] = []
         """One per server, to the database, if there are any."""
+        self.target = ""
+        """The store that `move` moves to."""
         self._sent: list[tuple[str, str]] = []
         self._ended = False
         self._numbers = 0
@@ -77,12 +82,13 @@ class Storm:
 
     def start(self, number: int) -> None:
         os.environ["BELIEFD_CHAOS_CLOCK"] = str(self._clock)
+        several = ("--processes", str(self.settings.processes)) if self.settings.processes > 1 else ()
         self._servers[number] = ServerProcess(
             self.place.data,
             self.wires[number].url(self.place.store) if self.wires else self.place.store,
             self._ports[number],
-            ("--tools", "tests.chaos.clock"),
-            quick=True,
+            ("--tools", "tests.chaos.clock", *several),
+            quick=not several,
         )
 
     def server(self, number: int) -> ServerProcess:
@@ -112,6 +118,33 @@ class Storm:
         self.server(number).kill()
         self.server(number).forget()
         await asyncio.to_thread(self.start, number)
+
+    async def renew(self) -> None:
+        """A server is told to end and is started again, as for an upgrade; or its processes, one by one."""
+        number = self.chance.randrange(self.settings.servers)
+        if self.settings.processes > 1:
+            before = self.server(number).children()
+            os.kill(self.server(number).pid, signal.SIGHUP)
+            while before & (now := self.server(number).children()) or len(now) < self.settings.processes:  # noqa: ASYNC110
+                await asyncio.sleep(0.05)
+            return
+        await asyncio.to_thread(self._end, number)
+        await asyncio.to_thread(self.start, number)
+
+    def _end(self, number: int) -> None:
+        assert self.server(number).stop() == 0, "it ended badly"
+        self.server(number).forget()
+
+    async def move(self) -> None:
+        """Everything goes to another store, `target`, while clients go on asking: servers end first."""
+        for number in range(self.settings.servers):
+            await asyncio.to_thread(self._end, number)
+        source = self.place.store or str(self.place.data)
+        moved = await asyncio.to_thread(beliefd, "store", "migrate", source, self.target)
+        assert moved.exit_code == 0, moved.output
+        self.place.store = self.target
+        for number in range(self.settings.servers):
+            await asyncio.to_thread(self.start, number)
 
     async def pause(self) -> None:
         """A server stands still, with everything that it was doing, and then goes on as if nothing were."""
@@ -186,8 +219,12 @@ class Storm:
                 if held and chance.random() < 0.3:
                     # It was sent before some others, and comes after them.
                     await self._write(http, *held.pop())
-                if luck < 0.15:
+                if luck < 0.1:
                     await self._read(http, session_id)
+                elif luck < 0.15:
+                    await self._look(http, session_id)
+                elif luck < 0.2:
+                    await self._follow(http, session_id, number)
                 elif luck < 0.3 and self._sent:
                     # A duplicate out of order: it was sent, and perhaps answered, long ago.
                     await self._write(http, *chance.choice(self._sent))
@@ -201,8 +238,20 @@ class Storm:
                     twice = [self._write(http, session_id, name) for _ in range(1 + (luck > 0.9))]
                     await asyncio.gather(*twice)
 
+    async def _follow(self, http: httpx.AsyncClient, session_id: str, number: int) -> None:
+        """A write that is to come right after what its client has seen, once; others may be faster."""
+        if (seen := await self._look(http, session_id)) is not None:
+            await asyncio.sleep(random.Random(seen.began).random() * 0.02)
+            self._numbers += 1
+            await self._write(http, session_id, f"{number}-{self._numbers}", after=seen.event_id)
+
     async def _write(
-        self, http: httpx.AsyncClient, session_id: str, name: str, began: float | None = None
+        self,
+        http: httpx.AsyncClient,
+        session_id: str,
+        name: str,
+        began: float | None = None,
+        after: str = "",
     ) -> None:
         """One try. What nobody answered is unknown, and may be tried again by somebody."""
         body = {
@@ -218,7 +267,8 @@ class Storm:
             answer = await http.post(
                 f"{self._url()}/v1/sessions/{session_id}/eliminate",
                 json=body,
-                headers={"Idempotency-Key": f"{session_id} {name}"},
+                headers={"Idempotency-Key": f"{session_id} {name}"}
+                | ({"If-Match": f'"{after}"'} if after else {}),
             )
         except httpx.HTTPError:
             await asyncio.sleep(0.02)
@@ -231,7 +281,16 @@ class Storm:
                 outcome = "refused"
             else:
                 await asyncio.sleep(0.02)
-        self.tries.append(Try(session_id, name, began, time.monotonic(), outcome, seq, event_id))
+        self.tries.append(Try(session_id, name, began, time.monotonic(), outcome, seq, event_id, after))
+
+    async def _look(self, http: httpx.AsyncClient, session_id: str) -> Seen | None:
+        began = time.monotonic()
+        with contextlib.suppress(httpx.HTTPError, KeyError):
+            told = (await http.get(f"{self._url()}/v1/sessions/{session_id}")).raise_for_status().json()
+            head = told["seq"], told["audit_head_event_id"], told["survivors_hash"]
+            self.seen.append(Seen(session_id, began, time.monotonic(), *head))
+            return self.seen[-1]
+        return None
 
     async def _read(self, http: httpx.AsyncClient, session_id: str) -> None:
         """A whole ledger, page by page: what is told is what was there when the last page was asked for."""
@@ -287,12 +346,18 @@ class Storm:
                 if any(one != told[0] for one in told):
                     found.append(f"servers tell different ledgers of session {session_id}")
                 ledger = [
-                    Kept(event["seq"], event["event_id"], event["payload"].get("observation_id", ""))
+                    Kept(
+                        event["seq"],
+                        event["event_id"],
+                        event["payload"].get("observation_id", ""),
+                        event["survivors_after_hash"],
+                    )
                     for event in told[0]
                 ]
                 found += problems(
                     ledger,
                     [one for one in self.tries if one.session_id == session_id],
                     [one for one in self.reads if one.session_id == session_id],
+                    [one for one in self.seen if one.session_id == session_id],
                 )
         return found

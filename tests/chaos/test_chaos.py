@@ -49,11 +49,36 @@ def test_on_postgresql_a_server_that_the_network_cuts_off_tells_what_the_other_t
     assert "unknown" in {one.outcome for one in storm.tries}
 
 
+def test_a_store_that_is_moved_to_another_technology_keeps_its_one_story(
+    tmp_path: Path, postgres_url: str
+) -> None:
+    storm = Storm(Place(tmp_path / "data"), Settings(sessions=2, seed=5))
+    storm.target = postgres_url
+    with storm.running():
+        asyncio.run(storm.rage([storm.renew, storm.kill, storm.move, storm.renew, storm.kill]))
+        assert storm.place.store == postgres_url
+        assert asyncio.run(storm.explain()) == []
+    _check(storm)
+
+
+def test_processes_that_are_renewed_one_by_one_tell_one_story_and_refuse_nothing(
+    tmp_path: Path, postgres_server: PostgresServer, postgres_url: str
+) -> None:
+    settings = Settings(processes=2, sessions=4, seed=11)
+    storm = Storm(Place(tmp_path / "data", postgres_url), settings, postgres_server)
+    with storm.running():
+        asyncio.run(storm.rage([storm.renew, storm.renew]))
+        assert {one.outcome for one in storm.tries if not one.after} == {"ok"}
+        assert asyncio.run(storm.explain()) == []
+    _check(storm)
+
+
 def _check(storm: Storm) -> None:
     """Nothing half written either; and it was a storm, not a breeze."""
     storm.place.check_whole()
     outcomes = {one.outcome for one in storm.tries}
     assert "ok" in outcomes
     assert storm.reads
+    assert storm.seen
     names = [one.name for one in storm.tries]
     assert len(names) > len(set(names)), "nothing was sent twice"

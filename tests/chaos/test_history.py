@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from tests.chaos.history import Kept, Read, Try, problems
+from tests.chaos.history import Kept, Read, Seen, Try, problems
 
 LEDGER = [Kept(1, "e1", ""), Kept(2, "e2", "a"), Kept(3, "e3", "b"), Kept(4, "e4", "c")]
 A = Try("s", "a", 0, 1, "ok", 2, "e2")
@@ -60,6 +60,36 @@ def test_a_forged_history_is_found_out(
     what: str, ledger: Sequence[Kept], tries: Sequence[Try], reads: Sequence[Read]
 ) -> None:
     told = problems(ledger, tries, reads)
+    assert told
+    assert what in told[0]
+
+
+NEXT = replace(B, after="e2")
+SEEN = Seen("s", 4, 5, 3, "e3", "h3")
+SHOWN = [replace(one, survivors=f"h{one.seq}") for one in LEDGER]
+
+
+def test_what_follows_what_was_seen_is_accepted() -> None:
+    late = Try("s", "d", 4, 5, "refused", after="e2")
+    assert problems(SHOWN, [A, NEXT, C, late], [READ], [SEEN]) == []
+
+
+@pytest.mark.parametrize(
+    ("what", "tries", "seen"),
+    [
+        ("was let through elsewhere", (A, replace(B, after="e1"), C), ()),
+        ("nothing had followed", (A, B, C, Try("s", "d", 1.2, 1.5, "refused", after="e2")), ()),
+        ("nothing had followed", (A, B, C, Try("s", "d", 8, 9, "refused", after="e4")), ()),
+        ("does not show", (A, B, C), [replace(SEEN, survivors="h2")]),
+        ("does not show", (A, B, C), [replace(SEEN, event_id="e2")]),
+        ("does not show", (A, B, C), [replace(SEEN, seq=9)]),
+        ("had been acknowledged before", (A, B, C), [replace(SEEN, seq=2, event_id="e2", survivors="h2")]),
+    ],
+)
+def test_a_forged_condition_or_snapshot_is_found_out(
+    what: str, tries: Sequence[Try], seen: Sequence[Seen]
+) -> None:
+    told = problems(SHOWN, tries, [], seen)
     assert told
     assert what in told[0]
 

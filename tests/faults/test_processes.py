@@ -52,10 +52,6 @@ class Several:
         processes = ("--processes", str(PROCESSES))
         self.server = ServerProcess(place.data, place.store, options=(*processes, *options))
 
-    def children(self) -> list[int]:
-        pid = self.server.pid
-        return [int(one) for one in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
-
     async def all_up(self, http: httpx.AsyncClient) -> None:
         """Each of them has been heard of."""
         while len(await self.samples(http, "beliefd_start_time_seconds")) < PROCESSES:  # noqa: ASYNC110
@@ -148,10 +144,10 @@ def test_a_process_that_is_killed_takes_no_acknowledged_event_with_it_and_is_sta
             for _ in range(PROCESSES):
                 reached = len(log.acknowledged)
                 await until(lambda reached=reached: len(log.acknowledged) >= reached + 10 * WRITERS)  # type: ignore[misc]
-                children = several.children()
-                os.kill(children[0], signal.SIGKILL)
-                await until(lambda gone=children[0]: gone not in several.children())  # type: ignore[misc]
-                await until(lambda: len(several.children()) == PROCESSES)
+                killed = min(several.server.children())
+                os.kill(killed, signal.SIGKILL)
+                await until(lambda killed=killed: killed not in several.server.children())  # type: ignore[misc]
+                await until(lambda: len(several.server.children()) == PROCESSES)
                 await several.all_up(http)
             stop.set()
             await asyncio.gather(*writers)
@@ -169,14 +165,14 @@ def test_all_processes_are_started_anew_one_by_one_no_request_fails_and_feeds_go
     async def story() -> None:
         async with calling(several) as http:
             sessions = [await declare(http, {}) for _ in range(SESSIONS)]
-            before = set(several.children())
+            before = several.server.children()
             stop = asyncio.Event()
             todo = [requests(f"anew-{number}", sessions, SEED) for number in range(WRITERS)]
             writers = [asyncio.create_task(_write(http, log, one, stop)) for one in todo]
             feeds = {session_id: Feed() for session_id in sessions}
             followers = [asyncio.create_task(_follow(http, *one)) for one in feeds.items()]
             os.kill(several.server.pid, signal.SIGHUP)
-            await until(lambda: len(several.children()) == PROCESSES and not before & set(several.children()))
+            await until(lambda: len(now := several.server.children()) == PROCESSES and not before & now)
             await several.all_up(http)
             stop.set()
             await asyncio.gather(*writers)
@@ -217,10 +213,10 @@ def test_a_webhook_hears_each_message_once_though_the_processes_are_started_anew
         return True
 
     try:
-        before = set(several.children())
+        before = several.server.children()
         assert asked()
         os.kill(several.server.pid, signal.SIGHUP)
-        patiently(lambda: asked() and not before & set(several.children()))
+        patiently(lambda: asked() and not before & several.server.children())
         assert asked()
         patiently(lambda: several.place.rows("SELECT 1 FROM inbox WHERE status = 'pending'") == [])
         patiently(lambda: several.place.count("inbox_told") == 0)

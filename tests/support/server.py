@@ -64,6 +64,10 @@ class ServerProcess:
     def pid(self) -> int:
         return self._process.pid
 
+    def children(self) -> set[int]:
+        """The processes that it has begun, and that are there."""
+        return {int(one) for one in Path(f"/proc/{self.pid}/task/{self.pid}/children").read_text().split()}
+
     @property
     def is_up(self) -> bool:
         return self._process.poll() is None
