@@ -22,6 +22,10 @@ from tests.firewall.test_observing import OTHER
 
 NOBODY = "00" * 32
 AGREED = ["the pool is full", "the pool is full.", "The pool is full"]
+OWN = (
+    "c1: uncertainty is attested only: semantic_entropy by the lexical judge over 3 answers, "
+    "given by agent://writer"
+)
 TORN = ["the pool is full", "the disk is slow", "a deploy went wrong"]
 
 
@@ -49,7 +53,7 @@ def test_declared_and_measured_never_change_places(world: World) -> None:
     answer = world.agent.submit_claims(world.session(), bundle(sampled(AGREED, 0.6)))
     assert answer.claims[0].uncertainty.value == 0.6
     assert measured(answer).value == 0
-    assert answer.caveats == [UNNAMED, "c1: declared uncertainty of 0.6 is above 0.5"]
+    assert answer.caveats == [UNNAMED, OWN, "c1: declared uncertainty of 0.6 is above 0.5"]
 
 
 def test_an_edit_does_not_put_a_declared_number_in_place_of_a_measured_one(world: World) -> None:
@@ -178,7 +182,7 @@ def test_a_value_is_told_as_that_of_who_measured_it(world: World) -> None:
         ({"judges": ["lexical"]}, None),
         ({"judges": ["embedding"]}, "with the judge embedding, not lexical"),
         ({"methods": ["conformal_set"]}, "by conformal_set, not by semantic_entropy"),
-        ({"witnessed": True}, "whose answers somebody else has drawn"),
+        ({"witnessed": True}, "whose answers somebody else has drawn, such as the server (`asked`)"),
     ],
 )
 def test_policy_says_what_a_measurement_must_be(rule: dict[str, Any], lacks: str | None) -> None:
@@ -191,11 +195,12 @@ def test_policy_says_what_a_measurement_must_be(rule: dict[str, Any], lacks: str
         low = claim(uncertainty={"method": "semantic_entropy", "value": 0.1}, claim_type="INFERENCE")
         assert world.agent.submit_claims(session, bundle(low)).decision == "PUBLISH"
         high = world.agent.submit_claims(session, bundle({**low, "risk_tier": "WRITE_LIMITED"}))
-        assert "needs a measurement and cites none; cite one as" in high.reason
+        assert "needs a measurement and cites none; make one of " in high.reason
 
 
 def test_one_word_asks_for_measurements_everywhere() -> None:
     assert UncertaintyPolicy(require="measured").required("READ_ONLY") == MeasurementRule()
+    assert UncertaintyPolicy(require="witnessed").required("READ_ONLY") == MeasurementRule(witnessed=True)
     assert UncertaintyPolicy().required("PRIVILEGE") is None
 
 
