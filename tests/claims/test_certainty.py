@@ -238,6 +238,51 @@ def test_all_four_methods_reach_a_claim(world: World) -> None:
     assert world.agent.verify(session).ok
 
 
+RIGHT = {"confidences": [0.5 + n / 100 for n in range(40)], "correct": [n != 3 for n in range(40)]}
+PAIRS = ", ".join(f"{0.5 + n / 100:g} {'wrong' if n == 3 else 'right'}" for n in range(20))
+
+
+@pytest.mark.parametrize(
+    ("method", "material", "told"),
+    [
+        (
+            "confidence_score",
+            {"confidence": {"stated": 0.9, "calibration": RIGHT}},
+            [
+                "a stated confidence of 0.9",
+                f"calibrated by 40 pairs that agent://writer gave, 39 of them right: {PAIRS} and 20 more",
+            ],
+        ),
+        (
+            "confidence_score",
+            {"confidence": {"token_logprobs": [-0.5] * 30}},
+            [f"30 log-probabilities of tokens: {', '.join(['-0.5'] * 20)} and 10 more"],
+        ),
+        (
+            "conformal_set",
+            {"conformal": {"probabilities": [0.7, 0.2, 0.1], "calibration_set": "causes", "group": "g"}},
+            [
+                "probabilities of 3 labels: 0.7, 0.2, 0.1",
+                "calibrated by the kept set causes, alpha 0.1, group g",
+            ],
+        ),
+    ],
+)
+def test_the_card_shows_the_numbers_that_were_measured_and_who_chose_the_yardstick(
+    world: World, method: str, material: dict[str, Any], told: list[str]
+) -> None:
+    scores = [n / 100 for n in range(100)]
+    world.root.store_calibration("causes", model="m", scores=scores, groups=["g"] * 100)
+    session = world.session()
+    receipt = world.agent.measure(session, statement="words", method=method, **material)
+    assert (receipt.numbers, receipt.answers, receipt.label) == (told, [], "attested")
+    assert world.agent.list_measurements(session).measurements[0].numbers == []
+    said = {**citing(receipt.measurement_id, method, statement="words"), "risk_tier": "DELETE"}
+    waiting = world.agent.submit_claims(session, bundle(said))
+    assert f"c1: uncertainty is attested only: {method}, given by agent://writer" in waiting.caveats
+    assert world.ann.show_approval(str(waiting.approval_id)).measurements[0].numbers == told
+
+
 @pytest.mark.parametrize(
     ("method", "material", "told"),
     [

@@ -98,7 +98,7 @@ def test_explain_goes_on_and_leaves_its_caveat() -> None:
     assert [one.split(":")[0] for one in result.caveats] == [
         "odd",
         "vague",
-        "uncertainty of all 2 claims is declared only",
+        "uncertainty of every claim is declared only",
     ]
     assert "with caveats" in result.reason
 

@@ -190,7 +190,7 @@ def test_what_is_declared_alone_is_said_once_for_all_claims_that_declare_it() ->
     assert (one.limit, one.observed) == (0.5, 0.1)
     ten = [claim(id=f"c{place}", statement=f"s {place}") for place in range(10)]
     (all_ten,) = says("uncertainty", *ten)
-    assert (all_ten.reason, all_ten.claim_id) == (f"uncertainty of all 10 claims is {told}", None)
+    assert (all_ten.reason, all_ten.claim_id) == (f"uncertainty of every claim is {told}", None)
     given = given_to_gates(claim(id="a`b"), *ten[1:3])
     known = {"c1": measured_of("agent://other")}
     (some,) = GATES["uncertainty"](replace(given, standings=known))

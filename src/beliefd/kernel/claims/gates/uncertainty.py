@@ -47,21 +47,27 @@ def uncertainty(given: GateInput) -> list[GateResult]:
         if (result := _judge(claim, given, measured, value)) is not None:
             found.append(result)
     if declared:
-        found.append(_declared(declared, given))
+        found.append(_declared(declared, given, highest))
     return found or passes(GATE, "uncertainty is low enough", policy.explain_above, highest)
 
 
-def _declared(claims: list[Claim], given: GateInput) -> GateResult:
+def _declared(claims: list[Claim], given: GateInput, highest: float) -> GateResult:
     """One result for all of them: this is so of most claims, and a bundle has many."""
-    highest = whole(max([claim.uncertainty.declared for claim in claims]))
     limit = given.policy.uncertainty.explain_above
     if len(claims) == 1:
-        return says(GATE, "EXPLAIN", f"uncertainty is {DECLARED}", limit, highest, claims[0])
+        return says(
+            GATE,
+            "EXPLAIN",
+            f"uncertainty is {DECLARED}",
+            limit,
+            whole(claims[0].uncertainty.declared),
+            claims[0],
+        )
     if len(claims) == len(given.bundle.claims):
-        which = f"all {len(claims)} claims"
+        which = "every claim"
     else:
         which = ", ".join([quoted(claim.id or "", SHOWN) for claim in claims])
-    return says(GATE, "EXPLAIN", f"uncertainty of {which} is {DECLARED}", limit, highest)
+    return says(GATE, "EXPLAIN", f"uncertainty of {which} is {DECLARED}", limit, whole(highest))
 
 
 def _judge(
