@@ -98,8 +98,10 @@ class Meter(Struct, frozen=True):
         return {name: self._of_one(wanted, drawn) for name, (wanted, drawn) in sampled.items()}
 
     def _of_one(self, wanted: Wanted, drawn: Drawn | str) -> MeasurementFindings:
-        if isinstance(drawn, str) or (problem := says_nothing(drawn)) is not None:
-            return MeasurementFindings(problem=drawn if isinstance(drawn, str) else problem)
+        if isinstance(drawn, str):
+            return MeasurementFindings(problem=drawn)
+        if (problem := says_nothing(drawn)) is not None:
+            return MeasurementFindings(problem=problem)
         answers = tuple(drawn.texts)
         try:
             found = self._of_answers(wanted.method, answers)
