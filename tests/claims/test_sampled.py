@@ -16,6 +16,7 @@ from beliefd.kernel.claims.standing import MeasuredStanding
 from beliefd.protocol.claims import JudgedBundle
 from beliefd.testing.world import ONTOLOGY, policy
 from beliefd.uncertainty.equivalence.judges import JudgeSettings
+from tests.conformance.node import verify_with_node
 from tests.firewall.model_server import completion, serving
 from tests.support.server import ServerProcess
 
@@ -81,6 +82,8 @@ def test_a_server_with_a_model_samples_by_itself_where_policy_says_so(tmp_path: 
             card = client.show_approval(str(torn.approval_id))
             assert len(card.measurements[0].answers) == 3
             assert client.verify(session).ok
+            verdict = verify_with_node(client.export(session))
+            assert verdict.code == 0, verdict.text
 
 
 def test_without_that_word_the_claim_waits_and_is_told_how_to_be_measured(tmp_path: Path) -> None:

@@ -34,7 +34,6 @@ class MeasurementView(Answer, frozen=True):
     model: str
     question: str
     answers: list[str]
-    numbers: list[str]
     failed: bool
     material: str
     words: str
@@ -42,6 +41,7 @@ class MeasurementView(Answer, frozen=True):
     measured_at: str
     witnesses: list[str]
     audit_event_id: str
+    numbers: list[str] = []
 
 
 class MeasurementPage(Answer, frozen=True):
