@@ -1,6 +1,7 @@
 """Every example runs, against its own store and against a server, and notices when it is wrong."""
 
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -37,8 +38,32 @@ def test_every_example_is_tested_here() -> None:
 def test_nothing_that_a_liar_gets_out_is_unmarked() -> None:
     ran = run("liar.py")
     assert (ran.returncode, complaints(ran.stderr)) == (0, []), ran.stdout
-    assert "0 things in them unmarked" in ran.stdout
+    assert ", 0 answers that are not on record" in ran.stdout
+    for sentence in ("guard", "gate", "ground"):  # the three of the README's first screen
+        assert re.search(rf"^{sentence}.*: holds, 0 things wrong$", ran.stdout, re.MULTILINE), sentence
+    published = re.search(r"gate \((\d+) published\)", ran.stdout)
+    assert published is not None
+    assert int(published[1]) >= 10
     assert "\n! " not in ran.stdout
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("policy", "found"),
+    [
+        ("uncertainty: {unwitnessed: untold}", "a declared number without a caveat"),
+        ("evidence: {unnamed: untold}", "no source, and no caveat that says so"),
+    ],
+)
+def test_what_a_liar_gets_out_unmarked_is_found(tmp_path: Path, policy: str, found: str) -> None:
+    shutil.copytree(EXAMPLES / "lies", tmp_path / "lies")
+    shutil.copy(EXAMPLES / "liar.py", tmp_path)
+    world = tmp_path / "lies" / "world.py"
+    world.write_text(world.read_text().replace("\ntiers:", f"\n{policy}\ntiers:"))
+    ran = run(str(tmp_path / "liar.py"))
+    assert ran.returncode == 1
+    assert found in ran.stdout
+    assert "does not hold" in ran.stdout
 
 
 def test_replaying_the_log_gives_the_snapshot_back() -> None:

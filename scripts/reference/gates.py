@@ -186,6 +186,8 @@ def uncertainty_cases() -> Cases:
         measured(MeasurementRule(witnessed=True), receipt),
     )
     yield "as policy asks", measured(MeasurementRule(min_k=5), receipt)
+    drawn = replace(receipt, label="witnessed", how="semantic_entropy over 5 answers, asked by the server")
+    yield "the same, of answers that the server drew", measured(MeasurementRule(min_k=5), drawn)
 
 
 def security_cases() -> Cases:

@@ -50,6 +50,8 @@ def pointer(**changes: Any) -> dict[str, Any]:
 
 UNNAMED = "c1: the claim names no evidence"
 """What is told of a claim as these tests make it, unless it is a FACT."""
+DECLARED = "c1: uncertainty is declared only: nobody has measured it"
+"""What is told of every claim as these tests make it."""
 
 
 def claim(

@@ -15,7 +15,7 @@ from beliefd.kernel.state import Session
 from beliefd.kernel.subjects import subjects
 from beliefd.protocol.claims import JudgedBundle
 from beliefd.testing.world import ONTOLOGY, World, refused
-from tests.claims.support import UNNAMED, bundle, claim, stored
+from tests.claims.support import DECLARED, UNNAMED, bundle, claim, stored
 from tests.firewall.lab import Lab
 
 GONE = {"hypothesis": "gone"}
@@ -57,7 +57,7 @@ def test_a_fact_about_what_fell_is_refused_and_the_event_is_named(house: World, 
     else:
         # A DECISION that names no action waits for a person, whatever it is about.
         expected = "PUBLISH" if kind == "INFERENCE" else "ESCALATE"
-        assert (answer.decision, answer.caveats) == (expected, [UNNAMED, f"c1: {told}"])
+        assert (answer.decision, answer.caveats) == (expected, [UNNAMED, f"c1: {told}", DECLARED])
     house.check(session)
 
 
@@ -69,9 +69,9 @@ def test_one_of_several_carries_how_many_others_stand(house: World) -> None:
         eliminate(house, session, name)
         answer = submit(house, session, "FACT", about)
         assert answer.decision == "PUBLISH"
-        assert answer.caveats == [f"c1: hypothesis `a` is not the only one: {told}"]
+        assert answer.caveats == [f"c1: hypothesis `a` is not the only one: {told}", DECLARED]
     eliminate(house, session, "c")
-    assert submit(house, session, "FACT", about).caveats == []
+    assert submit(house, session, "FACT", about).caveats == [DECLARED]
 
 
 def test_where_nothing_stands_that_is_said_and_where_all_has_ended_nothing_is(house: World) -> None:
@@ -138,7 +138,7 @@ def test_a_claim_is_about_one_thing(house: World, given: dict[str, str]) -> None
 def test_without_a_session_nothing_is_known_of_it(house: World) -> None:
     answer = house.agent.check_claims(bundle(claim(kind="FACT", about=GONE)))
     assert answer.decision == "PUBLISH"
-    assert answer.caveats == ["c1: what it is about is looked up only in a session"]
+    assert answer.caveats == ["c1: what it is about is looked up only in a session", DECLARED]
 
 
 def test_samples_and_kebab_case_keep_what_a_claim_is_about(house: World) -> None:
@@ -174,7 +174,7 @@ def test_the_status_of_a_proposition_is_told(house: World) -> None:
         answer = judged(house, session, kind)
         assert answer.decision == "PUBLISH"
         unnamed = [] if kind == "FACT" else [UNNAMED]
-        assert answer.caveats == [*unnamed, "c1: proposition `p` has the status: unresolved"]
+        assert answer.caveats == [*unnamed, "c1: proposition `p` has the status: unresolved", DECLARED]
 
 
 def with_proposition(**changes: Any) -> Session:

@@ -22,6 +22,10 @@ from tests.firewall.test_observing import OTHER
 
 NOBODY = "00" * 32
 AGREED = ["the pool is full", "the pool is full.", "The pool is full"]
+OWN = (
+    "c1: uncertainty is attested only: semantic_entropy by the lexical judge over 3 answers, "
+    "given by agent://writer"
+)
 TORN = ["the pool is full", "the disk is slow", "a deploy went wrong"]
 
 
@@ -49,7 +53,7 @@ def test_declared_and_measured_never_change_places(world: World) -> None:
     answer = world.agent.submit_claims(world.session(), bundle(sampled(AGREED, 0.6)))
     assert answer.claims[0].uncertainty.value == 0.6
     assert measured(answer).value == 0
-    assert answer.caveats == [UNNAMED, "c1: declared uncertainty of 0.6 is above 0.5"]
+    assert answer.caveats == [UNNAMED, OWN, "c1: declared uncertainty of 0.6 is above 0.5"]
 
 
 def test_an_edit_does_not_put_a_declared_number_in_place_of_a_measured_one(world: World) -> None:
@@ -178,7 +182,7 @@ def test_a_value_is_told_as_that_of_who_measured_it(world: World) -> None:
         ({"judges": ["lexical"]}, None),
         ({"judges": ["embedding"]}, "with the judge embedding, not lexical"),
         ({"methods": ["conformal_set"]}, "by conformal_set, not by semantic_entropy"),
-        ({"witnessed": True}, "whose answers somebody else has drawn"),
+        ({"witnessed": True}, "whose answers somebody else has drawn, such as the server (`asked`)"),
     ],
 )
 def test_policy_says_what_a_measurement_must_be(rule: dict[str, Any], lacks: str | None) -> None:
@@ -191,11 +195,12 @@ def test_policy_says_what_a_measurement_must_be(rule: dict[str, Any], lacks: str
         low = claim(uncertainty={"method": "semantic_entropy", "value": 0.1}, claim_type="INFERENCE")
         assert world.agent.submit_claims(session, bundle(low)).decision == "PUBLISH"
         high = world.agent.submit_claims(session, bundle({**low, "risk_tier": "WRITE_LIMITED"}))
-        assert "needs a measurement and cites none; cite one as" in high.reason
+        assert "needs a measurement and cites none; make one of " in high.reason
 
 
 def test_one_word_asks_for_measurements_everywhere() -> None:
     assert UncertaintyPolicy(require="measured").required("READ_ONLY") == MeasurementRule()
+    assert UncertaintyPolicy(require="witnessed").required("READ_ONLY") == MeasurementRule(witnessed=True)
     assert UncertaintyPolicy().required("PRIVILEGE") is None
 
 
@@ -231,6 +236,51 @@ def test_all_four_methods_reach_a_claim(world: World) -> None:
     # Stated 0.9, and half of such answers were right: calibrated, the confidence is about a half.
     assert 0.4 < world.agent.list_measurements(session).measurements[2].value < 0.6
     assert world.agent.verify(session).ok
+
+
+RIGHT = {"confidences": [0.5 + n / 100 for n in range(40)], "correct": [n != 3 for n in range(40)]}
+PAIRS = ", ".join(f"{0.5 + n / 100:g} {'wrong' if n == 3 else 'right'}" for n in range(20))
+
+
+@pytest.mark.parametrize(
+    ("method", "material", "told"),
+    [
+        (
+            "confidence_score",
+            {"confidence": {"stated": 0.9, "calibration": RIGHT}},
+            [
+                "a stated confidence of 0.9",
+                f"calibrated by 40 pairs that agent://writer gave, 39 of them right: {PAIRS} and 20 more",
+            ],
+        ),
+        (
+            "confidence_score",
+            {"confidence": {"token_logprobs": [-0.5] * 30}},
+            [f"30 log-probabilities of tokens: {', '.join(['-0.5'] * 20)} and 10 more"],
+        ),
+        (
+            "conformal_set",
+            {"conformal": {"probabilities": [0.7, 0.2, 0.1], "calibration_set": "causes", "group": "g"}},
+            [
+                "probabilities of 3 labels: 0.7, 0.2, 0.1",
+                "calibrated by the kept set causes, alpha 0.1, group g",
+            ],
+        ),
+    ],
+)
+def test_the_card_shows_the_numbers_that_were_measured_and_who_chose_the_yardstick(
+    world: World, method: str, material: dict[str, Any], told: list[str]
+) -> None:
+    scores = [n / 100 for n in range(100)]
+    world.root.store_calibration("causes", model="m", scores=scores, groups=["g"] * 100)
+    session = world.session()
+    receipt = world.agent.measure(session, statement="words", method=method, **material)
+    assert (receipt.numbers, receipt.answers, receipt.label) == (told, [], "attested")
+    assert world.agent.list_measurements(session).measurements[0].numbers == []
+    said = {**citing(receipt.measurement_id, method, statement="words"), "risk_tier": "DELETE"}
+    waiting = world.agent.submit_claims(session, bundle(said))
+    assert f"c1: uncertainty is attested only: {method}, given by agent://writer" in waiting.caveats
+    assert world.ann.show_approval(str(waiting.approval_id)).measurements[0].numbers == told
 
 
 @pytest.mark.parametrize(

@@ -67,7 +67,9 @@ def test_the_first_gate_that_objects_stops_the_chain(place: int) -> None:
 def test_without_objections_all_five_pass() -> None:
     result = chain()
     assert (result.decision, result.passed, result.failed) == ("PUBLISH", GATE_NAMES, ())
-    assert result.caveats == ()
+    assert [one.partition(": ")[2] for one in result.caveats] == [
+        "uncertainty is declared only: nobody has measured it"
+    ]
 
 
 def test_refuse_stops_the_chain_and_no_approval_turns_it_around() -> None:
@@ -93,7 +95,11 @@ def test_explain_goes_on_and_leaves_its_caveat() -> None:
         )
     )
     assert (result.decision, result.passed) == ("PUBLISH", GATE_NAMES)
-    assert [one.split(":")[0] for one in result.caveats] == ["odd", "vague"]
+    assert [one.split(":")[0] for one in result.caveats] == [
+        "odd",
+        "vague",
+        "uncertainty of every claim is declared only",
+    ]
     assert "with caveats" in result.reason
 
 

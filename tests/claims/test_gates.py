@@ -5,10 +5,13 @@ from itertools import product
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from beliefd.kernel.claims.gates import GATES, GateResult
 from beliefd.kernel.claims.gates.evidence import validate_fact
+from beliefd.kernel.claims.standing import ClaimStanding, MeasuredStanding
 from beliefd.kernel.claims.threat import Signal, Threat
+from beliefd.kernel.labels import Label
 from beliefd.kernel.policy import recorded
 from beliefd.kernel.values import Principal, Role, Tier
 from beliefd.steward.handlers.claims import read_bundle
@@ -19,6 +22,8 @@ from tests.claims.support import PAPER_HASH as PAPER
 from tests.claims.support import TIERS, bundle, claim, pointer
 
 DAY = 24 * 3600
+QUIET = policy(uncertainty={"unwitnessed": "untold"})
+"""What is said of numbers alone: not whose they are."""
 Row = tuple[str, str | float | None, str | float | None]
 
 
@@ -168,14 +173,57 @@ def test_every_claim_of_a_bundle_is_judged_and_named() -> None:
     ],
 )
 def test_uncertainty_has_two_thresholds(value: float, row: Row) -> None:
-    assert said("uncertainty", claim(value=value)) == row
+    assert said("uncertainty", claim(value=value), rules=QUIET) == row
 
 
 def test_both_thresholds_are_policy() -> None:
-    rules = policy(uncertainty={"explain_above": 0.1, "defer_above": 0.2})
+    rules = policy(uncertainty={"explain_above": 0.1, "defer_above": 0.2, "unwitnessed": "untold"})
     assert said("uncertainty", claim(value=0.1), rules=rules)[0] == "EXECUTE"
     assert said("uncertainty", claim(value=0.2), rules=rules) == ("EXPLAIN", 0.1, 0.2)
     assert said("uncertainty", claim(value=0.21), rules=rules) == ("DEFER", 0.2, 0.21)
+
+
+def test_what_is_declared_alone_is_said_once_for_all_claims_that_declare_it() -> None:
+    (one,) = says("uncertainty", claim())
+    told = "declared only: nobody has measured it"
+    assert (one.outcome, one.reason, one.claim_id) == ("EXPLAIN", f"uncertainty is {told}", "c1")
+    assert (one.limit, one.observed) == (0.5, 0.1)
+    ten = [claim(id=f"c{place}", statement=f"s {place}") for place in range(10)]
+    (all_ten,) = says("uncertainty", *ten)
+    assert (all_ten.reason, all_ten.claim_id) == (f"uncertainty of every claim is {told}", None)
+    given = given_to_gates(claim(id="a`b"), *ten[1:3])
+    known = {"c1": measured_of("agent://other")}
+    (some,) = GATES["uncertainty"](replace(given, standings=known))
+    assert some.reason == f"uncertainty of `a'b`, `c2` is {told}"
+
+
+def measured_of(witness: str = "") -> ClaimStanding:
+    label: Label = "witnessed" if witness else "attested"
+    return ClaimStanding(
+        measured=MeasuredStanding(measurement_id="msr-1", value=0.0, label=label, how="how it was measured")
+    )
+
+
+def test_what_was_measured_of_the_proposer_s_own_answers_is_said_to_be_attested() -> None:
+    given = given_to_gates(claim())
+    (told,) = GATES["uncertainty"](replace(given, standings={"c1": measured_of()}))
+    assert (told.outcome, told.claim_id) == ("EXPLAIN", "c1")
+    assert told.reason == "uncertainty is attested only: how it was measured"
+    assert (told.limit, told.observed) == (0.5, 0.1)
+    (calm,) = GATES["uncertainty"](replace(given, standings={"c1": measured_of("human://ann")}))
+    assert (calm.outcome, calm.reason) == ("EXECUTE", "uncertainty is low enough")
+
+
+def test_ledgers_from_before_are_decided_without_word_of_who_measured() -> None:
+    before = recorded({"v": 1, "uncertainty": {"explain_above": 0.5, "defer_above": 0.75}})
+    for standings in ({}, {"c1": measured_of()}):
+        given = replace(given_to_gates(claim(), rules=before), standings=standings)
+        (result,) = GATES["uncertainty"](given)
+        assert (result.outcome, result.reason) == ("EXECUTE", "uncertainty is low enough")
+    without = recorded({"v": 1})
+    assert said("uncertainty", claim(), rules=without) == ("EXECUTE", 0.5, 0.1)
+    (older,) = GATES["uncertainty"](replace(given_to_gates(claim()), standings=None))
+    assert older.outcome == "EXECUTE", "older than what claims rest on"
 
 
 MEASURED = {0.1: "EXECUTE", 0.6: "EXPLAIN", 0.9: "DEFER"}
@@ -187,7 +235,7 @@ MEASURED = {0.1: "EXECUTE", 0.6: "EXPLAIN", 0.9: "DEFER"}
 def test_what_an_agent_recommends_about_itself_only_tightens(value: float, recommended: str) -> None:
     order = ["EXECUTE", "EXPLAIN", "DEFER", "ESCALATE", "REFUSE"]
     stated = {"method": "confidence_score", "value": value, "gate_recommendation": recommended}
-    outcome, _, observed = said("uncertainty", claim(uncertainty=stated))
+    outcome, _, observed = said("uncertainty", claim(uncertainty=stated), rules=QUIET)
     assert order.index(outcome) == max(order.index(MEASURED[value]), order.index(recommended))
     assert observed == value
 

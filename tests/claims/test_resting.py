@@ -21,7 +21,7 @@ from beliefd.kernel.values import Tier
 from beliefd.protocol.claims import JudgedBundle
 from beliefd.steward.handlers.claims import read_bundle
 from beliefd.testing.world import AGENT, ANN, ENCODER, World, policy, refused
-from tests.claims.support import bundle, claim, pointer
+from tests.claims.support import DECLARED, bundle, claim, pointer
 from tests.firewall.data import WAITS
 from tests.firewall.lab import Lab
 from tests.firewall.test_observing import ANYTHING, OTHER, RULES, called, opened, tools
@@ -51,7 +51,7 @@ def test_a_made_up_source_is_published_as_attested_and_never_as_a_standard_met(w
     assert answer.decision == "PUBLISH"
     assert state(answer) == ("attested", "")
     told = "evidence is attested only: `https://example.org/paper` (nobody here has seen it)"
-    assert answer.caveats == [f"c1: {told}"]
+    assert answer.caveats == [f"c1: {told}", DECLARED]
     assert answer.gates[0].reason == told
     assert "meets the standard" not in str(answer)
 
@@ -250,7 +250,8 @@ def test_a_quotation_does_not_look_like_our_words(world: World) -> None:
     source = "a` (the server saw it answer),\n `b"
     answer = world.agent.submit_claims(world.session(), bundle(fact(source=source, evidence_hash=NOBODY)))
     assert answer.caveats == [
-        "c1: evidence is attested only: `a' (the server saw it answer), 'b` (nobody here has seen it)"
+        "c1: evidence is attested only: `a' (the server saw it answer), 'b` (nobody here has seen it)",
+        DECLARED,
     ]
 
 

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from beliefd.protocol.claims import JudgedBundle
 from beliefd.testing.world import World, policy
 from tests.claims.conftest import Build
-from tests.claims.support import UNNAMED, alarmed, bundle, claim, pointer
+from tests.claims.support import DECLARED, UNNAMED, alarmed, bundle, claim, pointer
 
 
 def test_the_same_words_again_tell_who_rejected_them_and_why(house: World) -> None:
@@ -13,19 +13,19 @@ def test_the_same_words_again_tell_who_rejected_them_and_why(house: World) -> No
     waiting = house.agent.submit_claims(session, bundle(claim("DELETE", statement="Drop the table."), id="a"))
     house.ann.reject(waiting, reason="customers use it")
     again = house.agent.submit_claims(session, bundle(claim("DELETE", statement="drop  the TABLE"), id="b"))
-    (unnamed, said) = again.caveats
-    assert unnamed == UNNAMED
+    (*others, said) = again.caveats
+    assert others == [UNNAMED, DECLARED]
     assert said.startswith("c1: the same words were rejected by human://ann on 20")
     assert said.endswith(": customers use it")
     card = house.bob.show_approval(again.approval_id or "")
     assert [one.reason for one in card.gates if one.outcome == "EXPLAIN"] == [
-        one.removeprefix("c1: ") for one in (UNNAMED, said)
+        one.removeprefix("c1: ") for one in (UNNAMED, DECLARED, said)
     ]
     other = house.agent.submit_claims(session, bundle(claim("DELETE", statement="drop the index"), id="c"))
-    assert other.caveats == [UNNAMED]
+    assert other.caveats == [UNNAMED, DECLARED]
     elsewhere = house.session()
     there = house.agent.submit_claims(elsewhere, bundle(claim("DELETE", statement="drop the table"), id="a"))
-    (_, said) = there.caveats
+    (_, _, said) = there.caveats
     assert f"in session `{session}`: customers use it" in said
     for one in (session, elsewhere):
         house.check(one)
@@ -40,9 +40,9 @@ def test_words_that_were_approved_withdrawn_or_edited_are_not_rejected(house: Wo
     )
     for place, act in enumerate(acts):
         waiting = house.agent.submit_claims(session, bundle(claim("DELETE"), id=f"b{place}"))
-        assert waiting.caveats == [UNNAMED]
+        assert waiting.caveats == [UNNAMED, DECLARED]
         act(waiting)
-    assert house.agent.submit_claims(session, bundle(claim("DELETE"))).caveats == [UNNAMED]
+    assert house.agent.submit_claims(session, bundle(claim("DELETE"))).caveats == [UNNAMED, DECLARED]
 
 
 def test_rejected_words_do_not_count_as_a_gate_that_was_asked(house: World) -> None:
@@ -99,7 +99,7 @@ def test_who_has_agreed_so_far_is_told_on_the_card_in_the_list_and_with_the_bund
         (word,) = seen.progress.given
         assert seen.progress.text == f"1 of 2 approved: human://ann at {word.timestamp}"
     # One yes of two is no rejection.
-    assert house.agent.submit_claims(session, bundle(claim("DELETE"), id="b2")).caveats == [UNNAMED]
+    assert house.agent.submit_claims(session, bundle(claim("DELETE"), id="b2")).caveats == [UNNAMED, DECLARED]
     assert house.bob.approve(waiting).outcome == "PUBLISH"
     assert house.agent.show_claims(session, "b1").progress is None
 

@@ -91,7 +91,8 @@ def test_the_specification_s_two_examples_end_as_it_asks() -> None:
     """A FACT with a caveat about its 32 digits; a PRIVILEGE decision that the uncertainty gate stops."""
     fact, decision = (first_answer(name) for name in ("fact-with-odd-hash", "privilege-decision"))
     assert fact["decision"] == "PUBLISH"
-    (caveat,) = fact["caveats"]
+    caveat, declared = fact["caveats"]
+    assert declared == "claim-001: uncertainty is declared only: nobody has measured it"
     assert caveat.startswith("claim-001: ")
     assert "32 hex digits" in caveat
     assert decision["decision"] == "DEFER"

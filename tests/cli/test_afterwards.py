@@ -142,10 +142,10 @@ def test_a_headline_begins_with_how_it_ended(house: World) -> None:
 def test_gates_speak_plainly_in_views_and_keep_their_names_on_the_wire(house: World) -> None:
     session = house.session()
     waiting = house.agent.submit_claims(session, bundle(claim("DELETE"), id="b1"))
-    assert {one.outcome for one in waiting.gates} == {"EXECUTE", "ESCALATE"}
+    assert {one.outcome for one in waiting.gates} == {"EXECUTE", "EXPLAIN", "ESCALATE"}
     rows = drawn(waiting)
     assert "EXECUTE" not in rows
-    for words in ("uncertainty  pass ", "human        needs a person "):
+    for words in ("uncertainty  note ", "security     pass ", "human        needs a person "):
         assert words in rows
 
 

@@ -268,6 +268,7 @@ async def run_server(
         chores = settings.chores(runtime)
         with translating():
             await begin(runtime, settings, seen)
+        await runtime.directory.refresh()  # until then it does not know whether there are tokens
         if not (runtime.directory.closed or sign_in):
             _say_who_comes_in(runtime.steward.in_force.policy, new=seen is None)
     except BaseException:

@@ -74,6 +74,9 @@ class Verbs:
         surface, operation = self._surface, verb.operation
         if surface.draining.begun or (verb.way is None and HANDLED[operation.name] not in body):
             return None
+        way = verb.way
+        if way is not None and way.is_longer is not None and way.is_longer(surface.in_force.policy):
+            return None
         try:
             headers = read_headers(raw_headers)
             origins = surface.in_force.policy.security.allowed_origins
@@ -96,8 +99,8 @@ class Verbs:
             )
             if not surface.runtime.gate.passes(operation, call):
                 return None
-            if verb.way is not None:
-                return verb.way.begin(surface.submit, admit(operation, call))
+            if way is not None:
+                return way.begin(surface.submit, admit(operation, call))
             # It is carried out to its end, whoever has left.
             return surface.runtime.background.start(self._carried_out(operation, call))
         except Exception as error:

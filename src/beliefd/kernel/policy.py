@@ -114,12 +114,17 @@ class MeasurementRule(Value, frozen=True):
 class UncertaintyPolicy(Value, frozen=True):
     """From where on uncertainty is told, and from where on a person is asked.
 
-    `require` is whether it must have been measured: in one word, or by tier, as in `evidence.require`.
+    `require` is whether it must have been measured, by whomever (`measured`) or by somebody else than who
+    proposes (`witnessed`): in one word, or by tier, as in `evidence.require`. `missing` is what becomes of a
+    claim that brings no measurement where one is required: it waits, or the server asks its own model first
+    (`sample`). That nobody else has measured a claim is published with it, unless `unwitnessed` is `untold`.
     """
 
     explain_above: Unit = 0.50
     defer_above: Unit = 0.75
-    require: Literal["declared", "measured"] | dict[TierName, MeasurementRule] = "declared"
+    require: Literal["declared", "measured", "witnessed"] | dict[TierName, MeasurementRule] = "declared"
+    missing: Literal["wait", "sample"] = "wait"
+    unwitnessed: Literal["told", "untold"] = "told"
 
     def __post_init__(self) -> None:
         if self.explain_above > self.defer_above:
@@ -128,7 +133,8 @@ class UncertaintyPolicy(Value, frozen=True):
     def required(self, tier: TierName) -> MeasurementRule | None:
         """What a claim of this tier must cite; None if what it declares will do."""
         if isinstance(self.require, str):
-            return MeasurementRule() if self.require == "measured" else None
+            witnessed = self.require == "witnessed"
+            return None if self.require == "declared" else MeasurementRule(witnessed=witnessed)
         return by_tier(dict[TierName, MeasurementRule | None](self.require), tier, None)
 
 
@@ -406,6 +412,7 @@ EARLIER: Final[dict[str, dict[str, Any]]] = {
     },
     "beliefs": {"conclusions": "free", "tier": "READ_ONLY"},
     "evidence": {"require": "attested", "unnamed": "untold"},
+    "uncertainty": {"unwitnessed": "untold"},
     "provenance": {"sources": "any", "inputs": "any", "permissions": "any", "capabilities": "plain"},
 }
 """How it was decided where a policy did not say: members that came later, with what was the rule before."""

@@ -210,7 +210,9 @@ KEYS: Final[dict[str, dict[str, str]]] = {
     "UncertaintyPolicy": {
         "explain_above": "Above this, uncertainty is told along with the answer.",
         "defer_above": "Above this, a person is asked.",
-        "require": "Whether it must have been measured: in one word, or by tier.",
+        "require": "Whether it must have been measured, and by whom: in one word, or by tier.",
+        "missing": "What becomes of a claim without a required measurement: it waits, or the server samples.",
+        "unwitnessed": "Whether a claim that nobody else has measured is published with a caveat saying so.",
     },
     "Uses": {
         "tokens": "The most tokens that one call uses; null is not said.",

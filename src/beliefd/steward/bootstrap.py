@@ -162,7 +162,7 @@ def bootstrap(  # noqa: PLR0913 - one argument per port
         WhyHandlers(ledgers, positions),
         TransferHandlers(ledgers, positions, submit, system, in_force, environment),
         CounterfactualHandlers(ledgers),
-        ClaimHandlers(ledgers, positions, submit),
+        ClaimHandlers(ledgers, positions, submit, finder, in_force),
         ClaimCheckHandlers(finder, in_force, environment),
         ContentHandlers(ledgers, in_force, environment),
         ErasureHandlers(ledgers, positions, submit),

@@ -23,6 +23,7 @@ def measurement_lines(answer: MeasurementView) -> list[Text]:
         Text.assemble(("  of ", "dim"), visible(answer.statement)),
         Text(f"  {visible(answer.how)}; {visible(answer.interpretation)}", "dim"),
         *asked,
+        *(Text(f"    {visible(one)}", "dim") for one in answer.numbers),
         *(Text(f"    {place}. {visible(one.strip())}") for place, one in enumerate(answer.answers, 1)),
     ]
 

@@ -2,7 +2,7 @@
 
 from msgspec import UNSET, UnsetType
 
-from beliefd.kernel.labels import Label
+from beliefd.kernel.labels import WITNESSED, Label
 from beliefd.kernel.policy import EvidenceState
 from beliefd.kernel.values import Value
 
@@ -37,6 +37,11 @@ class MeasuredStanding(Value, frozen=True, omit_defaults=True):
     how: str
     receipts: int = 1
     cited: CitedReceipt | UnsetType = UNSET
+
+    @property
+    def is_witnessed(self) -> bool:
+        """Has somebody else than who proposes it drawn the answers of one of the two receipts?"""
+        return WITNESSED in {self.label, self.cited and self.cited.label}
 
 
 class ClaimStanding(Value, frozen=True, omit_defaults=True):

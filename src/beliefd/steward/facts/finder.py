@@ -67,7 +67,7 @@ from beliefd.steward.facts.citing import citation_findings, cites_calls
 from beliefd.steward.facts.erasing import mentioned
 from beliefd.steward.facts.examining import Examiner
 from beliefd.steward.facts.inputs import known_inputs
-from beliefd.steward.facts.measuring import Meter
+from beliefd.steward.facts.measuring import NOTHING_SAMPLED, Meter, Sampled, wanted_of
 from beliefd.steward.facts.observing import observation_findings
 from beliefd.steward.facts.origin import Origins, approved_calls
 from beliefd.steward.facts.published import published
@@ -149,6 +149,7 @@ class Attachments(Struct, frozen=True):
     token: Token | None = None
     still: Callable[[Session], bool] | None = None
     judged: Callable[[], None] | None = None
+    sampled: Sampled = NOTHING_SAMPLED
 
 
 NO_ATTACHMENTS: Final = Attachments()
@@ -204,7 +205,7 @@ class FactFinder(Examiner):
             found = await self._with_pending(found, principal.id, policy, unwritten)
             used = used_by_claims(session, principal.id, command.bundle.origin_agent)
             found = replace(found, authority=await self._authorities.of(session, used))
-            return await self.meter.with_measured(found, command)
+            return await self.meter.with_measured(found, command, attachments.sampled)
         if session is None:
             return None
         if isinstance(command, RetractClaims):
@@ -249,6 +250,18 @@ class FactFinder(Examiner):
         if isinstance(command, DesignExperiment | StartRun):
             return await self._experiment(session, command, principal.id, policy, unwritten)
         return await self._for_decision(session, command, policy, unwritten)
+
+    async def sampled(
+        self, command: SubmitClaims, principal: Principal, policy: Policy, size: int
+    ) -> Sampled:
+        """What the server's own model answers about claims without a measurement, if policy has it asked."""
+        if policy.uncertainty.missing != "sample":
+            return NOTHING_SAMPLED
+        refuse_too_long(command.bundle, policy, size)
+        wanted = list(wanted_of(command, principal.id, policy, self._tool_tiers(command.bundle)))
+        if not wanted or self._is_over(principal, policy):  # nothing is spent on who is stopped anyway
+            return NOTHING_SAMPLED
+        return await self.meter.sample(wanted)
 
     async def _tools(self, session: Session, candidates: Sequence[Candidate], policy: Policy) -> Tools:
         offered = await self._catalogues.offered_to(session, candidates, policy)
@@ -426,6 +439,12 @@ class FactFinder(Examiner):
         while len(spoken) > limit + 1:
             spoken.popleft()
         return max(len(spoken) - 1, self._spoken_anywhere(principal, limit, window))
+
+    def _is_over(self, principal: Principal, policy: Policy) -> bool:
+        """Has this principal submitted so many bundles in the window that one more is not looked at?"""
+        since = time.monotonic() - policy.security.rate_window_seconds
+        spoken = self._spoken.get(principal.id, ())
+        return sum(at > since for at in spoken) >= policy.security.rate_limit
 
     def _spoken_anywhere(self, principal: Principal, limit: int, window: float) -> int:
         """About how many, over all processes that share a store."""

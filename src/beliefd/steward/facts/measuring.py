@@ -1,5 +1,7 @@
 """Measuring uncertainty for receipts: from answers that came with claims, or as it was asked for."""
 
+import asyncio
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from msgspec import UNSET, Struct
@@ -8,10 +10,13 @@ from msgspec.structs import replace
 from beliefd.kernel.claims.bundle import Claim, ClaimBundle, claim_id
 from beliefd.kernel.claims.commands import SubmitClaims
 from beliefd.kernel.claims.findings import ClaimFindings
+from beliefd.kernel.claims.tiers import NAMES, effective_tiers
 from beliefd.kernel.errors import BeliefdError
-from beliefd.kernel.measurements.commands import Conformal, Measure
+from beliefd.kernel.measurements.commands import MAX_ASKED, Conformal, Measure
 from beliefd.kernel.measurements.findings import MeasurementFindings
-from beliefd.kernel.values import Method
+from beliefd.kernel.policy import Policy
+from beliefd.kernel.values import Method, TierName
+from beliefd.llm.port import LanguageModel
 from beliefd.steward.offload import PASSING, offload
 from beliefd.stores.base import CalibrationRow, Store
 from beliefd.uncertainty.calibrations import calibrated, decoded
@@ -32,6 +37,24 @@ WHETHER: Final = "Is this statement true? Answer yes or no, and say why in one s
 DIGITS: Final = 6
 
 
+MOST_SAMPLED: Final = 10
+"""Of so many claims of a bundle the server asks its model."""
+
+
+class Wanted(Struct, frozen=True, kw_only=True):
+    """A claim that is to be measured, by which method and over how many answers."""
+
+    name: str
+    claim: Claim
+    method: Method
+    k: int
+
+
+Sampled = dict[str, tuple[Wanted, Drawn | str]]
+"""By the name of the claim: what the server's model answered, or why it did not."""
+NOTHING_SAMPLED: Final[Sampled] = {}
+
+
 def many(answers: tuple[str, ...]) -> bool:
     return len(answers) > LIGHT_ANSWERS or sum(map(len, answers)) > LIGHT_LENGTH
 
@@ -42,14 +65,18 @@ class Meter(Struct, frozen=True):
     store: Store
     judges: Judges
 
-    async def with_measured(self, findings: ClaimFindings, command: SubmitClaims) -> ClaimFindings:
-        """The findings with what the answers say that came with claims, if any did."""
-        if command.samples is UNSET or not command.samples:
-            return findings
-        everything = tuple(answer for answers in command.samples.values() for answer in answers)
-        heavy = many(everything) or not self.judges.light(None)
-        measured = await offload(heavy, self._of_claims, command.bundle, command.samples, kind="measure")
-        return replace(findings, measured=measured)
+    async def with_measured(
+        self, findings: ClaimFindings, command: SubmitClaims, sampled: Sampled = NOTHING_SAMPLED
+    ) -> ClaimFindings:
+        """The findings with what the answers say that came with claims, or that the server drew for them."""
+        measured: dict[str, MeasurementFindings] = {}
+        if command.samples is not UNSET and command.samples:
+            everything = tuple(answer for answers in command.samples.values() for answer in answers)
+            heavy = many(everything) or not self.judges.light(None)
+            measured = await offload(heavy, self._of_claims, command.bundle, command.samples, kind="measure")
+        if sampled:
+            measured = {**measured, **await offload(True, self._of_sampled, sampled, kind="measure")}
+        return replace(findings, measured=measured) if measured else findings
 
     def _of_claims(
         self, bundle: ClaimBundle, samples: dict[str, tuple[str, ...]]
@@ -66,6 +93,34 @@ class Meter(Struct, frozen=True):
         except BeliefdError as error:  # INVARIANT: what cannot be measured counts as full uncertainty
             told = f"not measured: {error.message}"
             return MeasurementFindings(interpretation=told, k=len(answers), failed=True)
+
+    def _of_sampled(self, sampled: Sampled) -> dict[str, MeasurementFindings]:
+        return {name: self._of_one(wanted, drawn) for name, (wanted, drawn) in sampled.items()}
+
+    def _of_one(self, wanted: Wanted, drawn: Drawn | str) -> MeasurementFindings:
+        if isinstance(drawn, str):
+            return MeasurementFindings(problem=drawn)
+        if (problem := says_nothing(drawn)) is not None:
+            return MeasurementFindings(problem=problem)
+        answers = tuple(drawn.texts)
+        try:
+            found = self._of_answers(wanted.method, answers)
+        except BeliefdError as error:
+            return MeasurementFindings(problem=error.message)
+        method = UNSET if wanted.method == wanted.claim.uncertainty.method else wanted.method
+        return replace(found, answers=answers, model=drawn.model, method=method)
+
+    async def sample(self, wanted: Sequence[Wanted]) -> Sampled:
+        """Ask the server's own model about claims: before a session is held up, because it takes long."""
+        try:
+            model = await offload(True, self.judges.model, kind="measure")
+        except BeliefdError as error:
+            return {one.name: (one, error.message) for one in wanted}
+        asked = wanted[:MOST_SAMPLED]
+        drawn = await asyncio.gather(*(_drawn(model, one) for one in asked))
+        over = f"the server asks its model about {MOST_SAMPLED} claims of a bundle at most"
+        found: Sampled = {one.name: (one, over) for one in wanted[MOST_SAMPLED:]}
+        return {**found, **{one.name: (one, came) for one, came in zip(asked, drawn, strict=True)}}
 
     async def findings(self, command: Measure, drawn: Drawn | None) -> MeasurementFindings:
         """What a method makes of the raw material; or why it cannot."""
@@ -111,13 +166,44 @@ class Meter(Struct, frozen=True):
             return None
         model = await offload(True, self.judges.model, kind="measure")
         k = command.asked.k or ASKED[command.method]
-        manner = Manner(temperatures=TEMPERATURES.get(command.method, (1.0,)))
-        return await draw(model, question_of(command), k, manner, Budget(calls=k))
+        return await draw(model, question_of(command), k, manner_of(command.method), Budget(calls=k))
+
+
+def manner_of(method: Method) -> Manner:
+    return Manner(temperatures=TEMPERATURES.get(method, (1.0,)))
 
 
 def question_of(command: Measure) -> str:
     asked = command.asked
-    return asked.question if asked is not None and asked.question else WHETHER + command.statement
+    return asked.question if asked is not None and asked.question else whether(command.statement)
+
+
+def whether(statement: str) -> str:
+    """What the server asks of its own accord."""
+    return WHETHER + statement
+
+
+def wanted_of(
+    command: SubmitClaims, principal_id: str, policy: Policy, tools: Mapping[str, TierName]
+) -> Iterator[Wanted]:
+    """The claims that policy wants measured, that bring no measurement, and how they can be."""
+    tiers = effective_tiers(command.bundle, principal_id, policy, tools)
+    for place, claim in enumerate(command.bundle.claims, 1):
+        name = claim_id(claim, place)
+        rule = policy.uncertainty.required(NAMES[tiers.by_claim[name]])
+        brought = claim.uncertainty.measurement_id is not UNSET or name in (command.samples or {})
+        if rule is None or brought:
+            continue
+        methods = dict.fromkeys((claim.uncertainty.method, *ASKED))
+        method = next((one for one in methods if one in ASKED and one in (rule.methods or ASKED)), None)
+        if method is not None and rule.min_k <= MAX_ASKED:
+            yield Wanted(name=name, claim=claim, method=method, k=max(ASKED[method], rule.min_k))
+
+
+async def _drawn(model: LanguageModel, one: Wanted) -> Drawn:
+    """Claims are asked about side by side, so of each one answer after the other is drawn."""
+    question, manner = whether(one.claim.statement), manner_of(one.method)
+    return await draw(model, question, one.k, manner, Budget(calls=one.k, at_once=1))
 
 
 def _found(found: Measured, k: int) -> MeasurementFindings:

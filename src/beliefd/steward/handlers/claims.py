@@ -24,6 +24,7 @@ from beliefd.kernel.doors import speculation_in
 from beliefd.kernel.errors import BeliefdError, Code, invalid
 from beliefd.kernel.facts import Facts
 from beliefd.kernel.measurements.state import Measurements
+from beliefd.kernel.policy import Policy
 from beliefd.kernel.values import Principal
 from beliefd.ledger.replay import Position
 from beliefd.protocol.afterwards import progress_of
@@ -32,7 +33,7 @@ from beliefd.protocol.wire import bind, convert
 from beliefd.steward.call import Call
 from beliefd.steward.entries import entry_of
 from beliefd.steward.environment import Environment
-from beliefd.steward.facts.finder import FactFinder
+from beliefd.steward.facts.finder import Attachments, FactFinder
 from beliefd.steward.facts.threats import is_long, refuse_too_long
 from beliefd.steward.failures import not_found
 from beliefd.steward.handlers.shared import page, page_filled, view_of
@@ -95,6 +96,11 @@ def submit_bundle(submit: Submit, call: Call) -> "asyncio.Future[Outcome]":
     return submit_on_behalf(call, submit, call.session_id, submission_of(call.body, call.principal))
 
 
+def samples_first(policy: Policy) -> bool:
+    """May the server's model be asked before a bundle is submitted?"""
+    return policy.uncertainty.missing == "sample"
+
+
 async def read_beside(call: Call) -> SubmitClaims:
     """What was submitted, read beside the event loop if it is long."""
     return await offload(call.size > HEAVY_BYTES, submission_of, call.body, call.principal, kind="parse")
@@ -111,10 +117,17 @@ class ClaimHandlers(Struct, frozen=True):
     store: Store
     positions: Positions
     submit: Submit
+    finder: FactFinder
+    in_force: PolicyInForce
 
     async def submit_claims(self, call: Call) -> JudgedBundle:
-        command = await read_beside(call)
-        return judgement_of(await submit_on_behalf(call, self.submit, call.session_id, command))
+        command, policy = await read_beside(call), self.in_force.policy
+        attached = Attachments(call.origin, size=call.size)
+        if samples_first(policy):
+            await self.positions.existing(call.session_id)  # before a model is asked for nothing
+            sampled = await self.finder.sampled(command, call.principal, policy, call.size)
+            attached = replace(attached, sampled=sampled)
+        return judgement_of(await submit_on_behalf(call, self.submit, call.session_id, command, attached))
 
     async def retract_claims(self, call: Call) -> RetractedClaims:
         heavy = call.size > HEAVY_BYTES

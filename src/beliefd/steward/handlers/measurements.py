@@ -5,7 +5,9 @@ from collections.abc import Awaitable
 from msgspec import UNSET, Struct
 
 from beliefd.kernel.approvals.state import Approval
+from beliefd.kernel.claims.bundle import claim_id
 from beliefd.kernel.claims.commands import SubmitClaims
+from beliefd.kernel.claims.findings import ClaimFindings
 from beliefd.kernel.errors import Code
 from beliefd.kernel.labels import label_for
 from beliefd.kernel.measurements.commands import Measure
@@ -14,10 +16,10 @@ from beliefd.kernel.measurements.findings import MeasurementFindings
 from beliefd.kernel.measurements.state import Measurement, words_digest, words_for
 from beliefd.kernel.state import Session
 from beliefd.ledger.envelope import Entry, command_of
-from beliefd.protocol.measurements import MeasurementPage, MeasurementView
+from beliefd.protocol.measurements import MeasurementPage, MeasurementView, numbers_told
 from beliefd.steward.call import Call
 from beliefd.steward.entries import entry_of
-from beliefd.steward.facts.measuring import Meter, question_of
+from beliefd.steward.facts.measuring import Meter, question_of, whether
 from beliefd.steward.failures import not_found
 from beliefd.steward.handlers.shared import page, page_filled, read_as, view_of
 from beliefd.steward.write.positions import Positions
@@ -75,30 +77,45 @@ async def measurement_view(
     store: Store, session_id: str, one: Measurement, readers: tuple[str, ...], whole: bool = True
 ) -> MeasurementView:
     """A receipt, labelled by what it is worth to those who would propose with it."""
-    statement, question, answers = _material(await entry_of(store, session_id, one.event_id), one)
+    found = _material(await entry_of(store, session_id, one.event_id), one)
     return view_of(
         MeasurementView,
         one,
-        statement=statement,
+        statement=found.statement,
         label=label_for(one.witnesses, *readers),
         how=words_for(one),
-        question=question,
-        answers=list(answers) if whole else [],
+        question=found.question,
+        answers=list(found.answers) if whole else [],
+        numbers=found.numbers if whole else [],
         witnesses=list(one.witnesses),
         audit_event_id=one.event_id,
     )
 
 
-def _material(entry: Entry, one: Measurement) -> tuple[str, str, tuple[str, ...]]:
-    """The words, what was asked, and the answers: they stand in the event that the receipt comes from."""
+class _Material(Struct, frozen=True):
+    """The words, what was asked, and what was measured: answers, or numbers."""
+
+    statement: str
+    question: str = ""
+    answers: tuple[str, ...] = ()
+    numbers: list[str] = []
+
+
+def _material(entry: Entry, one: Measurement) -> _Material:
+    """It stands in the event that the receipt comes from."""
     command = command_of(entry)
     if isinstance(command, Measure):
         drawn = entry.facts.answers if isinstance(entry.facts, MeasurementFindings) else ()
         asked = question_of(command) if command.asked is not None else ""
-        return command.statement, asked, drawn or command.answers or ()
+        numbers = numbers_told(command, one.measured_by)
+        return _Material(command.statement, asked, drawn or command.answers or (), numbers)
     assert isinstance(command, SubmitClaims)  # noqa: S101 - no other event holds receipts
     place = int(one.measurement_id.rpartition("-")[2])
     claim = command.bundle.claims[place - 1]
     assert words_digest(claim.statement) == one.words  # noqa: S101 - a receipt counts places as the bundle does
-    samples = command.samples or {}
-    return claim.statement, "", samples.get(claim.id or f"claim-{place}", ())
+    name = claim_id(claim, place)
+    if (answers := (command.samples or {}).get(name)) is not None:
+        return _Material(claim.statement, answers=answers)
+    assert isinstance(entry.facts, ClaimFindings)  # noqa: S101 - what was not sent was drawn, and recorded
+    drawn = (entry.facts.measured or {})[name].answers
+    return _Material(claim.statement, whether(claim.statement), drawn)

@@ -11,26 +11,31 @@ from typing import Final
 
 from msgspec import Struct
 
+from beliefd.kernel.policy import Policy
 from beliefd.protocol.claims import ClaimRows
 from beliefd.protocol.operation import Answer
 from beliefd.protocol.substrate import SubstrateRows
 from beliefd.steward.call import Call
 from beliefd.steward.handlers.beliefs import VERBS, answer_to, submit_verb
-from beliefd.steward.handlers.claims import judgement_of, submit_bundle
+from beliefd.steward.handlers.claims import judgement_of, samples_first, submit_bundle
 from beliefd.steward.write.queued import Outcome
 from beliefd.steward.write.submitting import Submit
 
 
 class ShortWay(Struct, frozen=True):
-    """`begin` has put the command into its session's queue when it returns."""
+    """`begin` has put the command into its session's queue when it returns.
+
+    `is_longer` says of a policy that under it something else has to be waited for first.
+    """
 
     begin: "Callable[[Submit, Call], asyncio.Future[Outcome]]"
     answer: Callable[[Outcome], Answer]
+    is_longer: Callable[[Policy], bool] | None = None
 
 
 SHORT_WAYS: Final = {
     **{name: ShortWay(partial(submit_verb, operation), answer_to) for name, operation in VERBS.items()},
-    ClaimRows.submit_claims.name: ShortWay(submit_bundle, judgement_of),
+    ClaimRows.submit_claims.name: ShortWay(submit_bundle, judgement_of, samples_first),
 }
 """By the name of their operation."""
 HANDLED: Final = {SubstrateRows.propose.name: b'"caller"', SubstrateRows.report_outcome.name: b""}

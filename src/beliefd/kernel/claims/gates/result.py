@@ -111,9 +111,9 @@ def caveats(results: tuple[GateResult, ...], published: bool) -> tuple[str, ...]
 
 
 def passes(gate: str, reason: str, limit: Seen, observed: Seen) -> list[GateResult]:
-    return [says(gate, "EXECUTE", reason, limit, _whole(observed))]
+    return [says(gate, "EXECUTE", reason, limit, whole(observed))]
 
 
-def _whole(observed: Seen) -> Seen:
+def whole(observed: Seen) -> Seen:
     # 0.0 and 0 are the same JSON number; as an integer it keeps the whole envelope on the fast path.
     return int(observed) if isinstance(observed, float) and observed.is_integer() else observed
