@@ -2,11 +2,13 @@
 
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from beliefd.kernel.beliefs.commands import DeclareSession
 from beliefd.kernel.commands import Command
 from beliefd.kernel.evolve import begin
 from beliefd.kernel.facts import Facts
+from beliefd.kernel.values import DEFAULT_SPACE
 from beliefd.ledger.envelope import head_of, read
 from beliefd.ledger.replay import fold, redecide
 from beliefd.ledger.state_hash import STATE_HASH_EVERY, state_hash
@@ -129,8 +131,9 @@ def test_time_travel_shows_every_state_as_it_was_answered_then() -> None:
         answered = [world.query_belief(session_id)]
         for name in "ab":
             answer = world.eliminate(session_id, source_id="s", observation_id="o", eliminated=[name])
-            answered.append(answer.snapshot)
-        answered.append(world.request_termination(session_id).snapshot)
+            answered.append(replace(answer.snapshot, space=DEFAULT_SPACE))
+        ended = world.request_termination(session_id).snapshot
+        answered.append(replace(ended, space=DEFAULT_SPACE))  # only who asks for a session is told its space
         assert [world.query_belief(session_id, at=seq) for seq in range(1, 5)] == answered
 
 
