@@ -57,6 +57,7 @@ class Row(Struct, frozen=True):
     signs: list[Sign]
     settled: str
     settled_at: str | None
+    foreign: bool
 
 
 FILTERS: Final[dict[str, Callable[[Row], str]]] = {
@@ -114,6 +115,7 @@ async def waiting(visitor: Visitor) -> Seen:
         "is_open": status in OPEN,
         "statuses": get_args(ApprovalStatus),
         "space": space,
+        "placed": await visitor.asker.is_placed(),
     }
     return Seen("inbox.html", values)
 
@@ -186,6 +188,7 @@ def _row(card: ApprovalCard) -> Row:
         signs=card.signs,
         settled=headline(" ".join([card.status, *([f"by {card.decided_by}"] if card.decided_by else [])])),
         settled_at=card.decided_at,
+        foreign=card.foreign is not None,
     )
 
 

@@ -49,8 +49,9 @@ class Table(Struct, Generic[R], frozen=True):
 
 
 def _node(cells: Sequence[Any]) -> NodeRow:
-    kind, session_id, name, claim_id, status, document = cells
-    return NodeRow(kind, session_id, name, claim_id, status, document.encode())
+    # What somebody put there that is no text comes as another one, which no ledger says.
+    *names, document = (cell if isinstance(cell, str) else str(cell) for cell in cells)
+    return NodeRow(*names, document.encode())
 
 
 def _link_cells(link: LinkRow) -> tuple[str, ...]:
