@@ -9,12 +9,15 @@ import pytest
 
 from beliefd.client import AsyncClient, Client
 from beliefd.kernel.errors import BeliefdError
+from beliefd.steward.knowledge import export
 from beliefd.steward.projections.graph import all_rows
 from beliefd.stores.sqlite import SqliteStore
 from beliefd.testing.world import AGENT, ANN, ONTOLOGY, ROOT, World, policy
 from tests.firewall.data import WAITS, prediction
 from tests.firewall.test_observing import RULES, called, opened, ran_on, tools, worded
+from tests.knowledge.fake_typedb import FakeDriver
 from tests.knowledge.story import refuted, supported
+from tests.knowledge.test_typedb import copy_in
 from tests.support.server import server_process
 
 CLAIM = {
@@ -114,6 +117,10 @@ def test_an_imported_ledger_brings_its_graph_under_a_mark_and_nothing_in_it_coun
         marked()
         position = elsewhere.run(lambda: elsewhere.steward.positions.existing(session_id))
         assert position.due is not None, "nothing was said in it here"
+        copy = FakeDriver()
+        elsewhere.run(lambda: export(elsewhere.steward.store, copy_in(copy)))
+        documents = [owned.get("document", "") for _, owned in copy.data.things.values()]
+        assert not [one for one in documents if '"label":"witnessed"' in one]
         elsewhere.person(AGENT).speculate(session_id, "wait", [{"statement": "the clock is wrong"}])
         marked()
         position = elsewhere.run(lambda: elsewhere.steward.positions.existing(session_id))

@@ -20,6 +20,8 @@ from beliefd.kernel.speculation.events import ClaimSpeculated, Speculated
 from beliefd.kernel.speculation.state import SpeculativeClaim, SpeculativeHypothesis
 from beliefd.kernel.state import Session
 from beliefd.kernel.transfers.events import LedgerReceived
+from beliefd.kernel.transfers.folds import as_one_counts
+from beliefd.kernel.transfers.state import Foreign
 from beliefd.knowledge import schema as say
 from beliefd.knowledge.graph import NOTHING, GraphRows, LinkRow, NodeRow, merged
 from beliefd.ledger.envelope import UNREADABLE
@@ -76,9 +78,10 @@ _HELD: Final[dict[str, Callable[[Session], Growing[Any]]]] = {
 }
 
 
-def graph_rows(event: Event, session: Session) -> GraphRows:
-    """The rows that an event changes, as they stand in the state after it."""
-    touched = list(_touched(event, session))
+def graph_rows(event: Event, session: Session, foreign: Foreign | None = None) -> GraphRows:
+    """The rows that an event changes, as they stand in the state after it. Where it came from is told for a
+    copy that nobody compares with the ledgers: what counts for nothing here is not said in it."""
+    touched = [as_one_counts(one, foreign) for one in _touched(event, session)]
     if not touched:
         return NOTHING
     parts = [_rows(session, one) for one in touched]
