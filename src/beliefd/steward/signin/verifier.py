@@ -25,8 +25,8 @@ from beliefd.steward.signin.settings import Issuer, RoleRule, SignIn, load_sign_
 log = logging.getLogger("beliefd.signin")
 MAX_TOKEN: Final = 16 * 1024
 REMEMBERED: Final = 1024
-LOOK_SECONDS: Final = 1.0
-"""How often the file is looked at for changes."""
+LOOK_SECONDS: Final = 0.4
+"""How often the file is looked at for changes: with the time until feeds are judged again, within a second."""
 REQUIRED: Final = ("exp", "iat", "iss", "aud")
 _VISIBLE: Final = re.compile("[!-~]{1,200}")
 
