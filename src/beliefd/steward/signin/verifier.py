@@ -26,7 +26,7 @@ log = logging.getLogger("beliefd.signin")
 MAX_TOKEN: Final = 16 * 1024
 REMEMBERED: Final = 1024
 LOOK_SECONDS: Final = 0.4
-"""How often the file is looked at for changes: with the time until feeds are judged again, within a second."""
+"""How often the file is looked at: with the time until feeds are judged again, that is within a second."""
 REQUIRED: Final = ("exp", "iat", "iss", "aud")
 _VISIBLE: Final = re.compile("[!-~]{1,200}")
 
