@@ -228,7 +228,8 @@ class FactFinder(Examiner):
                 session, policy, command.candidates, found_calls, unwritten, begun=begun
             )
             inputs = await self._inputs(session, command.provenance, unwritten)
-            flags = {**JUDGED, "no_stands": True, "asks_anew": True}
+            several = command.execute is not UNSET and len(command.candidates) > 1
+            flags = {**JUDGED, "no_stands": True, "asks_anew": True, "one_permit": several or UNSET}
             return replace(found_calls, authority={}, inputs=inputs, **flags)
         if isinstance(command, StartCall):
             return await self._start(session, command, policy, unwritten)
