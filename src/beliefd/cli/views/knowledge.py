@@ -86,8 +86,8 @@ def proposition(view: PropositionView) -> RenderableType:
         tree.add(Text(f"{ideas} speculative hypotheses, of no weight", "magenta"))
     if view.truncated:
         tree.add(Text("there is more than is shown here", "yellow"))
-    for line in _left_out(view):
-        tree.add(line)
+    for one in _left_out(view):
+        tree.add(one)
     return tree
 
 

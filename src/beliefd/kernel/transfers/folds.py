@@ -58,7 +58,9 @@ def as_it_counts(session: Session, due: Foreign | None) -> Session:
 
 def as_one_counts(one: T, due: Foreign | None) -> T:
     """The same of one thing that a session holds: it is not witnessed here."""
-    return one if due is None or not isinstance(one, Experiment | Evidence) else _attested(one)
+    if due is None or not isinstance(one, Experiment | Evidence):
+        return one
+    return replace(one, label=ATTESTED)
 
 
 def _approvals(held: Approvals, event: LedgerReceived) -> Approvals:

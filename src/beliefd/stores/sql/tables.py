@@ -50,8 +50,8 @@ class Table(Struct, Generic[R], frozen=True):
 
 def _node(cells: Sequence[Any]) -> NodeRow:
     # What somebody put there that is no text comes as another one, which no ledger says.
-    *names, document = (cell if isinstance(cell, str) else str(cell) for cell in cells)
-    return NodeRow(*names, document.encode())
+    kind, session_id, name, claim_id, status, document = map(str, cells)
+    return NodeRow(kind, session_id, name, claim_id, status, document.encode())
 
 
 def _link_cells(link: LinkRow) -> tuple[str, ...]:
