@@ -113,6 +113,17 @@ def test_an_imported_ledger_brings_its_graph_under_a_mark_and_nothing_in_it_coun
             assert {one: view.foreign[one].source for one in view.foreign} == {session_id: "a friend"}
             assert list(agent.why_proposition("wait").foreign) == [session_id]
             assert [row.foreign for row in agent.list_propositions().propositions] == [1]
+            held = (
+                agent.list_evidence(session_id).evidence[0],
+                agent.list_experiments(session_id).experiments[0],
+                agent.show_experiment(session_id, view.evidence[0].experiment_id),
+                (seen := agent.list_observations(session_id).observations[0]),
+                agent.show_observation(session_id, seen.observation_id),
+            )
+            assert [one.label for one in held] == ["attested"] * len(held)
+            assert seen.witnesses == []
+            (capability,) = agent.list_capabilities(session_id).capabilities
+            assert capability.revoked_at is not None
 
         marked()
         position = elsewhere.run(lambda: elsewhere.steward.positions.existing(session_id))
