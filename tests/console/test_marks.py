@@ -10,12 +10,15 @@ from rich.console import Console
 from beliefd.cli.views.drawing import view
 from beliefd.console.app import Page
 from beliefd.console.pages import access, inbox, propositions, sessions
+from beliefd.knowledge import schema as say
 from beliefd.protocol.rights import EVERYTHING
 from beliefd.steward.call import Caller
 from beliefd.testing.world import AGENT, ANN, ROOT, World, quiet
 from tests.claims.support import bundle, claim
 from tests.console.visitor import seen, shown
 from tests.firewall.test_observing import RULES, tools
+from tests.knowledge.story import refuted, supported
+from tests.knowledge.test_believed import forge
 from tests.knowledge.test_end_to_end import witnessed
 
 MARK = '<span class="tag">foreign</span>'
@@ -74,6 +77,21 @@ def test_an_imported_ledger_is_marked_wherever_it_is_shown(written: tuple[str, b
                 house.person(AGENT).speculate(session_id, "wait", [{"statement": "the clock is wrong"}])
             for text in whole(house, session_id):
                 assert MARK in text or "began elsewhere" in text or "foreign" in text, text
+
+
+def test_what_is_left_out_of_propositions_is_named_on_pages_and_in_the_terminal() -> None:
+    with World() as house:
+        for story in (supported("a", 1), refuted("b", 2, "c")):
+            house.run(lambda story=story: story.write(house.steward.store))  # type: ignore[misc]
+        forge(house, "a", say.PROPOSITION, status="proven")
+        ann = house.person(ANN)
+        told = [ann.list_propositions(), ann.show_proposition("c"), ann.why_proposition("c")]
+        pages: list[tuple[Page, dict[str, str]]] = [
+            (propositions.listed, {}),
+            (propositions.shown, {"claim_id": "c"}),
+        ]
+        texts = [*map(drawn, told), *(shown(seen(house, made, path)) for made, path in pages)]
+        assert [text for text in texts if "rebuild graph" not in text] == []
 
 
 def test_who_has_one_space_sees_none_and_who_makes_a_second_sees_both() -> None:

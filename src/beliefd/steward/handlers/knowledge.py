@@ -2,6 +2,7 @@
 for the way to a status."""
 
 from collections.abc import Sequence
+from itertools import islice
 from typing import Final, TypeVar
 
 from msgspec import Struct
@@ -11,6 +12,7 @@ from beliefd.kernel.experiments.state import Evidence
 from beliefd.kernel.intents.state import EpistemicStatus, Intent, Proposition
 from beliefd.kernel.intents.warrant import warrant_of
 from beliefd.kernel.speculation.state import SpeculativeHypothesis
+from beliefd.kernel.transfers.state import Foreign
 from beliefd.knowledge import schema as say
 from beliefd.knowledge.combining import combined, may_combine_to
 from beliefd.knowledge.provenance import NEEDLES, Said, Telling
@@ -97,7 +99,7 @@ class KnowledgeHandlers(Struct, frozen=True):
             intents=[_intent_entry(session_id, one) for session_id, one in intents[:MOST]],
             speculative_hypotheses=[_idea_entry(session_id, one) for session_id, one in ideas[:MOST]],
             truncated=max(len(held), len(evidence), len(intents), len(ideas)) > MOST,
-            foreign=doubts.foreign,
+            foreign=_foreign(doubts),
             broken=_broken(doubts),
             archived=_archived(doubts),
         )
@@ -119,7 +121,7 @@ class KnowledgeHandlers(Struct, frozen=True):
             status=_status(held),
             steps=steps.page,
             next=steps.next,
-            foreign=doubts.foreign,
+            foreign=_foreign(doubts),
             broken=_broken(doubts),
             archived=_archived(doubts),
         )
@@ -216,11 +218,16 @@ def _step(entry: Entry, said: Said) -> WhyStep:
 
 
 def _broken(doubts: Doubts) -> list[BrokenLedger]:
-    return [view_of(BrokenLedger, error, session_id=name) for name, error in doubts.broken.items()]
+    named = islice(doubts.broken.items(), MOST)
+    return [view_of(BrokenLedger, error, session_id=name) for name, error in named]
 
 
 def _archived(doubts: Doubts) -> list[ArchivedSession]:
-    return [archived_view(stub) for stub in doubts.archived.values()]
+    return [archived_view(stub) for stub in islice(doubts.archived.values(), MOST)]
+
+
+def _foreign(doubts: Doubts) -> dict[str, Foreign]:
+    return dict(islice(doubts.foreign.items(), MOST))
 
 
 def _status(held: _Held[Proposition]) -> EpistemicStatus:
