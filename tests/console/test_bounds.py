@@ -52,6 +52,9 @@ class Full(Struct):
         following = str(last) if last < len(self.cards) else None
         return Inbox(approvals=self.cards[first:last], next=following)
 
+    async def is_placed(self) -> bool:
+        return False
+
 
 def seen_in(full: Full, **query: str) -> dict[str, Any]:
     found = asyncio.run(inbox.waiting(Visitor(full, {}, query, {})))  # type: ignore[arg-type]

@@ -275,3 +275,26 @@ def test_a_call_that_says_back_what_it_was_told_confirms_no_memory(house: World)
         else:
             with pytest.raises(BeliefdError):
                 agent.remember(session_id, asked)
+
+
+def test_a_card_warns_of_a_status_that_evidence_no_longer_warrants_and_says_what_a_yes_came_to(
+    house: World,
+) -> None:
+    agent, session_id = opened(house)
+    worded(house, session_id)
+    near = agent.observe(session_id, quantity="wait", unit="ms", values=WAITS)
+    support = ran_on(house, session_id, near.observation_id)
+    change = {"type": "update_epistemic_status", "claim_id": "wait", "to_status": "supported"}
+    staged = agent.stage_intent(session_id, {**change, "evidence_ids": [support.run.evidence_id]})
+    name = staged.approval_id or ""
+    assert house.person(ANN).show_approval(name).cannot_run is None
+    far = agent.observe(session_id, quantity="wait", unit="ms", values=[60.0 + value for value in WAITS])
+    assert ran_on(house, session_id, far.observation_id).run.outcome == "refute"
+    card = house.person(ANN).show_approval(name)
+    assert "not `supported`" in str(card.cannot_run)
+    assert "not `supported`" in card.on_approval
+    decided = house.person(ANN).approve(card)
+    assert decided.intent is not None
+    assert decided.intent.state == "failed"
+    assert str(decided.approval.came_to).startswith("approved, and it was not made: ")
+    house.check(session_id)

@@ -7,6 +7,8 @@ import time
 import uvicorn
 
 from beliefd.cli.server import bind, uvicorn_settings
+from beliefd.console.app import Console
+from beliefd.console.pages import PAGES
 from beliefd.http.app import create_app
 from beliefd.steward.bootstrap import bootstrap
 from beliefd.stores.memory import MemoryStore
@@ -19,7 +21,8 @@ SILENCE = 1.0
 class Place:
     """A server in a thread of this process; just enough of a `ServerProcess` to connect to."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, console: bool = False) -> None:
+        self._console = (lambda surface: Console(surface).routes(PAGES)) if console else None
         self._listener = bind("127.0.0.1", 0)
         self.port: int = self._listener.getsockname()[1]
         self.url = f"http://127.0.0.1:{self.port}"
@@ -32,7 +35,7 @@ class Place:
     async def _serve(self) -> None:
         self.runtime = bootstrap(MemoryStore())
         settings = {**uvicorn_settings(), "timeout_keep_alive": KEEP_ALIVE}
-        app = create_app(self.runtime)
+        app = create_app(self.runtime, console=self._console)
         self.surface = app.surface
         self._server = uvicorn.Server(uvicorn.Config(app, **settings))
         await self._server.serve(sockets=[self._listener])

@@ -12,7 +12,7 @@ import httpx
 import pytest
 
 from beliefd.embedded import AsyncEmbedded
-from beliefd.http import bodies, metrics
+from beliefd.http import bodies, metrics, standing
 from beliefd.http.bodies import read_body
 from beliefd.http.in_flight import Holding, InFlight
 from beliefd.http.places import Limit, Places
@@ -20,12 +20,15 @@ from beliefd.http.readiness import Readiness
 from beliefd.kernel.errors import BeliefdError, Code
 from beliefd.kernel.values import Role, Tier
 from beliefd.protocol.claims import ClaimRows
-from beliefd.protocol.operations import OPERATIONS
+from beliefd.protocol.operations import BY_NAME, OPERATIONS
+from beliefd.protocol.rights import rights_of
 from beliefd.steward import feeds
 from beliefd.steward.bootstrap import bootstrap
+from beliefd.steward.call import Caller
 from beliefd.steward.credentials import create_token
 from beliefd.steward.directory import LOCAL_OPERATOR
 from beliefd.steward.offload import HEAVY_BYTES, POOLS, in_pool
+from beliefd.steward.signin import verifier
 from beliefd.stores.base import StorageUnavailable
 from beliefd.stores.memory import MemoryStore
 from beliefd.stores.sqlite import SqliteStore
@@ -103,6 +106,69 @@ def test_a_live_feed_is_cut_soon_after_its_token_was_revoked(
     with connected(server) as connection:
         connection.request("GET", f"/v1/sessions/{session_id}/events", headers=mine)
         assert connection.answer().status == 401
+
+
+@pytest.fixture
+def consoled() -> Iterator[Place]:
+    opened = Place(console=True)
+    yield opened
+    opened.close()
+
+
+@pytest.mark.parametrize("path", ["/v1/sessions/{}/events", "/v1/events", "/live", "/sessions/{}/live"])
+def test_a_revocation_itself_cuts_the_feeds_of_its_token(
+    consoled: Place, path: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing looks now and then here: what is heard of the revocation is all there is."""
+    place = consoled
+    monkeypatch.setattr(standing, "JUDGE_SECONDS", 10 * SOON)
+    monkeypatch.setattr(feeds, "HEARTBEAT_SECONDS", 10 * SOON)
+    store = place.runtime.steward.store
+    boss = {"Authorization": f"Bearer {asyncio.run(create_token(store, 'boss', Role.ADMIN))}"}
+    secret = asyncio.run(create_token(store, "me", Role.APPROVER, Tier.DELETE))
+    with httpx.Client(base_url=place.url, headers=boss) as http:
+        session_id = declare(http)
+        mine = {"Authorization": f"Bearer {secret}"}
+        if "live" in path:
+            own = {"Sec-Fetch-Site": "same-origin"}
+            signed_in = http.post("/sign-in", data={"token": secret}, headers=own)
+            mine = {"Cookie": signed_in.headers["set-cookie"].partition(";")[0]}
+        connection = Connection(place.port)
+        connection.request("GET", path.format(session_id), headers=mine)
+        assert connection.line() == b"HTTP/1.1 200 OK\r\n"
+        until(lambda: place.surface._standing._listeners)
+        assert http.delete(f"/v1/tokens/{secret.split('_')[1]}").status_code == 200
+        connection.socket.settimeout(SOON)
+        assert b"0\r\n\r\n" not in connection.rest()
+        connection.close()
+
+
+@pytest.mark.anyio
+async def test_who_may_see_less_than_before_is_cut_off_as_who_is_revoked(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(standing, "JUDGE_SECONDS", 10 * SOON)
+    runtime = bootstrap(MemoryStore())
+    operation = BY_NAME["follow_inbox"]
+    before = Caller(LOCAL_OPERATOR, rights_of(Role.AGENT, "default=read lab=read"))
+    after = Caller(LOCAL_OPERATOR, rights_of(Role.AGENT, "default=read"))
+    now = before
+
+    async def judge() -> Caller:
+        return now
+
+    everybody = standing.Standing(runtime.directory.refresh, runtime.feeds)
+    with everybody.of(judge, operation, before) as over, everybody.of(judge, operation, after) as other:
+        now = after
+        await asyncio.sleep(0)  # the one who judges begins to listen
+        await runtime.system.make_space("lab", LOCAL_OPERATOR)
+        async with asyncio.timeout(SOON):
+            await over.wait()
+        assert not other.is_set()
+
+
+def test_what_no_event_tells_is_seen_within_a_second() -> None:
+    assert standing.JUDGE_SECONDS + standing.LEAST_SECONDS + verifier.LOOK_SECONDS < 1
 
 
 def test_who_waits_for_a_decision_is_told_soon_after_the_token_was_revoked(

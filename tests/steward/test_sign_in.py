@@ -379,8 +379,9 @@ def test_who_may_sign_in_does_not_come_in_without_and_no_token_takes_their_name(
 ) -> None:
     async def go() -> None:
         store = MemoryStore()
-        directory = bootstrap(store).directory
-        guard = Authenticator(directory, remembering(issuer, tmp_path))
+        verifier = remembering(issuer, tmp_path)
+        directory = bootstrap(store, sign_in=verifier).directory
+        guard = Authenticator(directory, verifier)
         assert (await Authenticator(directory).authenticate(None)).principal == LOCAL_AGENT
         assert not guard.is_open()
         with pytest.raises(BeliefdError):

@@ -28,6 +28,7 @@ from beliefd.stores.base import Store
 from beliefd.stores.memory import MemoryStore
 from beliefd.stores.opening import MEMORY
 from beliefd.testing.world import ONTOLOGY
+from tests.knowledge.story import refuted, supported
 from tests.steward.counting import Counting
 from tests.steward.places import Place, names
 
@@ -131,7 +132,32 @@ async def test_a_forged_event_before_the_saved_state_is_found_when_a_session_is_
     assert [(one.session_id, one.seq) for one in page.broken] == [(session_id, bad)]
     assert [one.session_id for one in page.sessions] == [whole]
     assert (await calls.list_approvals()).approvals == []
-    assert (await calls.list_propositions()).propositions == []
+
+
+async def test_what_a_broken_session_says_of_propositions_is_skipped_and_the_session_named(
+    place: Place,
+) -> None:
+    await opened(place)
+    for story in (supported("a", 1), refuted("b", 2, "c"), refuted("d", 3, "e")):
+        await story.write(stored(place))
+    calls = await opened(place)
+    assert [(one.claim_id, one.status) for one in (await calls.list_propositions()).propositions] == [
+        ("c", "unresolved"),
+        ("e", "refuted"),
+    ]
+    (first,) = await stored(place).entries("a", 0, 1)
+    await put(place, "a", Sealed(1, first.event_id, first.record.replace(b"leak", b"lead"), first.hash))
+    calls = await opened(place)
+    page, view, why = (
+        await calls.list_propositions(),
+        await calls.show_proposition("c"),
+        await calls.why_proposition("c"),
+    )
+    assert [(one.claim_id, one.status) for one in page.propositions] == [("c", "refuted"), ("e", "refuted")]
+    assert (view.status, view.truth_assertion.warrants) == ("refuted", "refuted")
+    assert {step.session_id for step in why.steps} == {"b"}
+    for answer in (page, view, why):
+        assert [(one.session_id, one.seq) for one in answer.broken] == [("a", 1)]
 
 
 async def _eliminate(calls: AsyncEmbedded, session_id: str) -> object:

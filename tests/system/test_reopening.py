@@ -22,6 +22,7 @@ from beliefd.steward.credentials import create_token, revoke_token
 from beliefd.steward.tokens import Authenticator
 from beliefd.stores.opening import open_store
 from tests.cli.runner import answer, beliefd, finished, process
+from tests.support.issuer import Issuer, settings
 from tests.support.server import complaints
 
 STOP_SECONDS = 30
@@ -76,6 +77,16 @@ def test_an_empty_store_is_refused_where_there_were_tokens(data: Path) -> None:
     assert verbs(data) == ["DECLARE_SESSION", "RESTORE_STORE"]
     with serving("--data", data) as url:  # accepted once is enough
         assert asked(url).status_code == 200
+
+
+@pytest.mark.slow
+def test_whose_signatures_let_people_in_is_on_record(data: Path, tmp_path: Path) -> None:
+    file = settings(Issuer(), tmp_path / "sign-in.json")
+    for _ in range(2):
+        with serving("--data", data, "--sign-in", file) as url:
+            assert asked(url).status_code == 401
+    events = answer("audit", "show", SYSTEM, "--data", data)["events"]
+    assert [one["delta"]["name"] for one in events if one["verb"] == "CHANGE_KEY"].count("sign-in/corp") == 1
 
 
 @pytest.mark.slow

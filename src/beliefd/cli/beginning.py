@@ -88,6 +88,8 @@ async def look_again(runtime: "Runtime", settings: "ServerSettings") -> None:
     for path in (settings.signing_key, settings.secret_file):
         if (key := _key_in(path)) is not None:
             await system.note_key(path.name, fingerprint(path.name, key))
+    for name, issuer in (runtime.sign_in.issuers() if runtime.sign_in is not None else {}).items():
+        await system.note_issuer(name, issuer)
     if settings.marker is not None:
         await settings.marker.keep_up(runtime.steward.store)
 

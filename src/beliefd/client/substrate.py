@@ -64,8 +64,9 @@ class SubstrateCalls:
         """Have state changes and tool calls arbitrated; what is allowed happens.
 
         `inputs` are the records that it was made from, `permissions` the capabilities held for it. With
-        `execute="caller"`, tools are run by who proposes: what is allowed has a `permit`. `qos` is the class
-        in which calls wait for their turn: `interactive`, `background` or `maintenance`.
+        `execute="caller"`, tools are run by who proposes: the first call that is allowed has a `permit`, and
+        the others wait for `begin_call`. `qos` is the class in which calls wait for their turn:
+        `interactive`, `background` or `maintenance`.
         """
         provenance = {"source": source, "inputs": list(inputs), "permissions": list(permissions)}
         body = {

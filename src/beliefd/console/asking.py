@@ -8,7 +8,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 from starlette.types import ASGIApp, Scope
 
-from beliefd.kernel.values import Principal
+from beliefd.kernel.values import DEFAULT_SPACE, Principal
 from beliefd.protocol.operations import OPERATIONS, Operation
 from beliefd.steward.bootstrap import Runtime
 from beliefd.steward.call import Call, Caller
@@ -55,6 +55,10 @@ class Asker(Struct, frozen=True):
         body: Any = None,
     ) -> Any:
         return await perform(self.server.runtime.handlers, ROWS[name], self._call(path, query, body))
+
+    async def is_placed(self) -> bool:
+        """Is there more than the default space to be seen? Who uses no spaces sees none."""
+        return any(one.name != DEFAULT_SPACE for one in (await self.ask("list_spaces")).spaces)
 
     async def follow(
         self,

@@ -63,7 +63,7 @@ class Surface:
         self.metrics = Metrics(runtime.buckets)
         self.routes = Routes(OPERATIONS)
         self.draining = Draining()
-        self._standing = Standing(self.authenticator.refresh)
+        self._standing = Standing(self.authenticator.refresh, runtime.feeds)
 
     async def answer(self, scope: Scope, receive: Receive, send: Send) -> bool:
         """Answer the request if its path is in the table; False if it is not."""

@@ -18,13 +18,13 @@ Many = Annotated[int, msgspec.Meta(ge=1, le=1_000_000_000)]
 class LimitsPolicy(Value, frozen=True):
     """What one principal may take up of what all share. Past it, the answer is `RATE_LIMITED`.
 
-    `requests_per_second` and `bytes_in_flight` (of bodies that are not answered yet, and of large answers
-    that are not taken yet) hold per server process; one body or answer alone may always be as large as its
-    operation allows. `pending_approvals` are items in the inbox that wait because of this principal, and
-    `running_experiments` its runs under way, in all sessions and counted over all processes on one store;
-    `open_sessions` are those it declared and that have not ended. `bundle_bytes` is how large one bundle of
-    claims may be, which stays in memory while it waits for a person; answers that come with it to be measured
-    are not counted.
+    `requests_per_second` holds for all servers on one store together. `bytes_in_flight` (of bodies that are
+    not answered yet, and of large answers that are not taken yet) holds per server process; one body or
+    answer alone may always be as large as its operation allows. `pending_approvals` are items in the inbox
+    that wait because of this principal, and `running_experiments` its runs under way, in all sessions and
+    counted over all processes on one store; `open_sessions` are those it declared and that have not ended.
+    `bundle_bytes` is how large one bundle of claims may be, which stays in memory while it waits for a
+    person; answers that come with it to be measured are not counted.
     """
 
     requests_per_second: Many = 5_000

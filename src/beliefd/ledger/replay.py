@@ -14,6 +14,7 @@ from beliefd.kernel.evolve import begin, evolve, evolve_all
 from beliefd.kernel.facts import Facts
 from beliefd.kernel.policy import Policy
 from beliefd.kernel.state import Session
+from beliefd.kernel.transfers.folds import as_it_counts
 from beliefd.kernel.transfers.state import Foreign
 from beliefd.kernel.values import Head
 from beliefd.ledger.chain import genesis_hash
@@ -57,6 +58,11 @@ class Position(Struct, frozen=True):
     def foreign(self) -> Foreign | None:
         """Where it came from, if it began elsewhere."""
         return self.due or self.session.transfers.foreign
+
+    @property
+    def counted(self) -> Session:
+        """The state as it counts here: if it came from elsewhere, as the next command will meet it."""
+        return as_it_counts(self.session, self.due)
 
 
 def fold(entries: Iterable[Sealed], start: Position | None = None) -> Position | None:

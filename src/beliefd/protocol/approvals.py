@@ -131,7 +131,7 @@ class ApprovalCard(Answer, frozen=True):
     riskiest claim; `raised` are the claims whose tier is higher than their `risk_tier`, `standings` is what
     claims rest on. `proposer` is the principal that proposed it, `proposers` are also those who edited it.
     `asking` are the gates whose questions a yes answers, and `required` how many people must agree by today's
-    policy. `cannot_run` says why a yes would be in vain now, `came_to` what became of an approved call.
+    policy. `cannot_run` says why a yes would be in vain now, `came_to` what became of what was approved.
     `allowed_decisions` are without a yes for a person who proposed or edited it, under whatever name.
     `progress` says who has agreed while it waits, and still may; `overridden` which gates people let it pass.
     `ended` are claims of a published bundle that do not stand any more, `corrects` is what it puts right.

@@ -29,6 +29,7 @@ from beliefd.kernel.claims.standing import Standings
 from beliefd.kernel.claims.state import Claims
 from beliefd.kernel.claims.tiers import RaisedTier, tiers_of
 from beliefd.kernel.errors import Code
+from beliefd.kernel.transfers.state import Foreign
 from beliefd.kernel.values import ClaimType, Id, Method, Note, Text, TierName, Timestamp, Unit, Value
 from beliefd.protocol.afterwards import (
     AgreementProgress,
@@ -157,7 +158,7 @@ class JudgedBundle(Answer, frozen=True):
     no evidence and was not measured has none. `ended` are the claims that were retracted or corrected since,
     by their ids. `corrects` is what the bundle itself puts right. `progress` is there while it waits.
     `observed` are the values of observations that claims cite, in words, by source: nobody has compared them
-    with the statements.
+    with the statements. `foreign` is there if its session began elsewhere: who imported it from where.
     """
 
     id: str
@@ -181,6 +182,7 @@ class JudgedBundle(Answer, frozen=True):
     corrects: Correction | None = None
     progress: AgreementProgress | None = None
     observed: dict[str, str] = {}
+    foreign: Foreign | None = None
 
 
 class BundlePage(Answer, frozen=True):

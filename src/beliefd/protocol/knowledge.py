@@ -11,26 +11,34 @@ from beliefd.kernel.experiments.state import EvidenceKind, EvidenceRole
 from beliefd.kernel.intents.state import EpistemicStatus, IntentState, IntentStep, IntentType
 from beliefd.kernel.labels import Label
 from beliefd.kernel.speculation.state import Alternative
+from beliefd.kernel.transfers.state import Foreign
+from beliefd.protocol.beliefs import ArchivedSession, BrokenLedger
 from beliefd.protocol.operation import OF_SPACE, PAGE, Answer, Parameter, Vocabulary, reads
 
 PROPOSITION: Final = "/v1/propositions/{claim_id}"
 
 
 class PropositionRow(Answer, frozen=True):
-    """A proposition in a list. `status` is that over all `sessions` that hold it."""
+    """A proposition in a list. `status` is that over all `sessions` that hold it, `foreign` of which began
+    elsewhere and were imported."""
 
     claim_id: str
     statement: str
     status: EpistemicStatus
     sessions: int
+    foreign: int
     changed_at: str
 
 
 class PropositionPage(Answer, frozen=True):
-    """Propositions over all sessions."""
+    """Propositions over all sessions. `broken` are sessions whose ledgers do not verify, or whose rows are
+    not what their ledgers say: what they hold is left out. Of those that are `archived` it is as it was left.
+    """
 
     propositions: list[PropositionRow]
     next: str | None
+    broken: list[BrokenLedger] = []
+    archived: list[ArchivedSession] = []
 
 
 class Holding(Answer, frozen=True):
@@ -114,7 +122,11 @@ class TruthAssertion(Answer, frozen=True):
 
 
 class PropositionView(Answer, frozen=True):
-    """A proposition over all sessions. `truncated` says that there is more than one answer can hold."""
+    """A proposition over all sessions. `truncated` says that there is more than one answer can hold.
+
+    `foreign` are the sessions that began elsewhere, each with who imported it from where: nothing in them
+    counts as witnessed. `broken` and `archived` are as in the list.
+    """
 
     claim_id: str
     statement: str
@@ -125,6 +137,9 @@ class PropositionView(Answer, frozen=True):
     intents: list[IntentEntry]
     speculative_hypotheses: list[IdeaEntry]
     truncated: bool
+    foreign: dict[str, Foreign] = {}
+    broken: list[BrokenLedger] = []
+    archived: list[ArchivedSession] = []
 
 
 AfterStep = Annotated[str, Meta(pattern=r"^[^,]{1,64},[^,]{1,128},[0-9]{1,15}$")]
@@ -146,12 +161,16 @@ class WhyStep(Answer, frozen=True):
 
 
 class PropositionWhy(Answer, frozen=True):
-    """The way to a status. An answer holds some megabytes; `next` is the cursor of the steps that follow."""
+    """The way to a status. An answer holds some megabytes; `next` is the cursor of the steps that follow.
+    `foreign`, `broken` and `archived` are as in the proposition; of the last two there are no steps."""
 
     claim_id: str
     status: EpistemicStatus
     steps: list[WhyStep]
     next: str | None = None
+    foreign: dict[str, Foreign] = {}
+    broken: list[BrokenLedger] = []
+    archived: list[ArchivedSession] = []
 
 
 class KnowledgeRows(Vocabulary):

@@ -28,6 +28,7 @@ from beliefd.steward.facts.measuring import Meter
 from beliefd.steward.facts.threats import Detector
 from beliefd.steward.feeds import Feeds
 from beliefd.steward.gate import Gate, guarded
+from beliefd.steward.graph import Graph
 from beliefd.steward.handlers.approvals import ApprovalHandlers, GrantHandlers
 from beliefd.steward.handlers.archives import ArchiveHandlers
 from beliefd.steward.handlers.attempts import recording_attempts
@@ -138,7 +139,8 @@ def bootstrap(  # noqa: PLR0913 - one argument per port
     directory = Directory(ledgers, partial(system_state, positions), sign_in)
     gate, buckets = Gate(ledgers, spaces), Buckets(store)
     catalogues = Catalogues(positions.fresh, spaces)
-    finder = FactFinder(ledgers, registry, meter, directory, spaces, detector, catalogues, buckets)
+    graph = Graph(ledgers, positions.existing)
+    finder = FactFinder(ledgers, registry, meter, directory, spaces, detector, catalogues, buckets, graph)
     steward = Steward(store, positions, in_force, finder, environment)
     submit, feeds, background = steward.submit, Feeds(ledgers), Background()
     system = SystemLedger(ledgers, positions, submit)
@@ -191,7 +193,7 @@ def bootstrap(  # noqa: PLR0913 - one argument per port
         ExperimentHandlers(ledgers, positions, submit, runs, Turns()),
         EvidenceHandlers(positions, submit, in_force),
         IntentHandlers(positions, submit),
-        KnowledgeHandlers(ledgers, in_force),
+        KnowledgeHandlers(ledgers, graph, in_force),
         UncertaintyHandlers(ledgers, in_force, judges),
         CalibrationHandlers(ledgers, environment),
     )

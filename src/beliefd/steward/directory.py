@@ -16,9 +16,10 @@ from msgspec.structs import replace
 
 from beliefd.kernel.system.state import KnownToken, System, TokenFacts
 from beliefd.kernel.values import Principal, Role, Tier
-from beliefd.protocol.rights import Right, rights_of
+from beliefd.protocol.rights import Right, Rights, rights_of
 from beliefd.steward.call import Caller
 from beliefd.steward.owners import owner_form
+from beliefd.steward.signin.settings import id_prefix
 from beliefd.steward.signin.verifier import Verifier
 from beliefd.stores.base import Store, Token
 
@@ -28,6 +29,8 @@ LOCAL_OPERATOR: Final = Principal(id="operator://local", role=Role.ADMIN, tier=T
 REFRESH_SECONDS: Final = 1.0
 AHEAD_SECONDS: Final = 0.5
 """What is asked for at this age is read again beside whoever asks: else all who ask at once would wait."""
+ISSUER: Final = "sign-in/"
+"""Before the names of identity providers, among the keys that the server's own ledger names."""
 _SCHEMES: Final = {Role.APPROVER: "human", Role.ADMIN: "human"}
 
 
@@ -135,6 +138,7 @@ class Directory:
         self.closed = False
         self._revoked: dict[str, str] = {}
         self._unclaimed: list[Token] = []
+        self._issued: frozenset[str] = frozenset()
         self._read_at = float("-inf")
         self._ahead: asyncio.Task[None] | None = None
 
@@ -161,6 +165,7 @@ class Directory:
             # and lets nobody in by them before.
             self.tokens = {} if system is None else self._still_revoked(honoured(rows, system))
             self._unclaimed = rows if system is None else []
+            self._issued = issued_prefixes(system)
             self._read_at = time.monotonic()
 
     def _still_revoked(self, found: dict[str, Token]) -> dict[str, Token]:
@@ -176,29 +181,47 @@ class Directory:
     ) -> dict[str, Principal | None]:
         """What those may now whom a token was made for: the most that a valid one says which gives any of the
         rights asked for in this space, or None if none does. Where no right is asked for, each valid one will
-        do. Of whoever signs in it is only known if they are suspended, which is None, too; of others nothing
-        is. What is only shown may be a second old."""
+        do. Of whoever signs in it is known if they may no more, which is None, too: they are suspended, their
+        issuer is not trusted here, or none of its rules gives such a right. Of others nothing is known. What
+        is only shown may be a second old."""
         await self.refresh(force=fresh)
         found: dict[str, Principal | None] = {}
         for token in (*self.tokens.values(), *self._unclaimed):
             principal = principal_of(token)
-            if principal.id not in asked or self._signs_in(principal.id):
+            if principal.id not in asked or self.signs_in(principal.id):
                 continue
             before = found.setdefault(principal.id, None)
-            counts = token.revoked_at is None and _gives(token, asked[principal.id], space)
+            held = rights_of(Role(token.role), token.spaces)
+            counts = token.revoked_at is None and gives(held, asked[principal.id], space)
             if counts and (before is None or Tier[before.tier] < Tier[principal.tier]):
                 found[principal.id] = principal
-        if self._sign_in is not None:
-            found |= dict.fromkeys(filter(self._sign_in.is_suspended, asked))
-        return found
+        gone = (name for name, rights in asked.items() if not self._may_sign_in(name, rights, space))
+        return found | dict.fromkeys(gone)
 
-    def _signs_in(self, principal_id: str) -> bool:
-        """INVARIANT: a token under an id of an issuer lets nobody in, and says nothing of who signs in."""
-        return self._sign_in is not None and self._sign_in.claims_id(principal_id)
+    def signs_in(self, principal_id: str) -> bool:
+        """Is it the id of somebody whom an issuer vouches for: one of this process, or of any server on this
+        store before? INVARIANT: a token under such an id lets nobody in, and says nothing of who signs in."""
+        ours = self._sign_in is not None and self._sign_in.claims_id(principal_id)
+        return ours or any(principal_id.startswith(prefix) for prefix in self._issued)
+
+    def _may_sign_in(self, principal_id: str, rights: frozenset[Right], space: str | None) -> bool:
+        """INVARIANT: whoever an issuer vouched for counts where that issuer is trusted, and nowhere else."""
+        if self._sign_in is None:
+            return not self.signs_in(principal_id)
+        if self._sign_in.is_suspended(principal_id):
+            return False
+        if not self.signs_in(principal_id):
+            return True
+        return any(gives(held, rights, space) for held in self._sign_in.rights_under(principal_id))
 
 
-def _gives(token: Token, rights: frozenset[Right], space: str | None) -> bool:
+def issued_prefixes(system: System | None) -> frozenset[str]:
+    """The beginnings of all ids that issuers gave on this store, as its own ledger says."""
+    names = () if system is None else system.keys
+    return frozenset(id_prefix(name.removeprefix(ISSUER)) for name in names if name.startswith(ISSUER))
+
+
+def gives(held: Rights, rights: frozenset[Right], space: str | None) -> bool:
     if not rights:
         return True
-    held = rights_of(Role(token.role), token.spaces)
     return any(held.everywhere(right) if space is None else held.may(right, space) for right in rights)

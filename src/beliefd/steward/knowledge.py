@@ -7,6 +7,8 @@ from typing import Protocol
 
 from msgspec import Struct
 
+from beliefd.kernel.system.state import SYSTEM
+from beliefd.kernel.transfers.state import Foreign
 from beliefd.knowledge.graph import GraphRows, merged
 from beliefd.knowledge.typedb import Cursor, GraphUnavailable
 from beliefd.ledger.envelope import LedgerBroken, Sealed, read
@@ -55,10 +57,12 @@ async def export(store: Store, copy: Copy, progress: Progress = lambda _: None) 
     sessions = events = seen = 0
     failed: dict[str, str] = {}
     broken: dict[str, str] = {}
+    own = await Positions(store).fresh(SYSTEM)
     async for row in all_sessions(store):
         sessions += 1
+        foreign = None if own is None else own.session.system.imported.get(row.session_id)
         try:
-            async with aclosing(_brought_up(store, copy, row)) as written:
+            async with aclosing(_brought_up(store, copy, row, foreign)) as written:
                 async for new, reached in written:
                     events += new
                     progress(seen + reached)
@@ -71,14 +75,16 @@ async def export(store: Store, copy: Copy, progress: Progress = lambda _: None) 
     return Exported(sessions, events, failed, broken)
 
 
-async def _brought_up(store: Store, copy: Copy, row: SessionRow) -> AsyncGenerator[tuple[int, int], None]:
+async def _brought_up(
+    store: Store, copy: Copy, row: SessionRow, foreign: Foreign | None
+) -> AsyncGenerator[tuple[int, int], None]:
     """Write what a copy lacks of one ledger; yields how many events each write brought, and the last one."""
     cursor = await asyncio.to_thread(copy.cursor, row.session_id)
     if cursor == Cursor(seq=row.head.seq, hash=row.head.hash):
         return
     position = await _known(store, row, cursor)
     async for chunk in _rest(store, row, position):
-        reached, rows = await offload(is_heavy(chunk), _stepped, chunk, position)
+        reached, rows = await offload(is_heavy(chunk), _stepped, chunk, position, foreign)
         place = Cursor(seq=reached.head.seq, hash=reached.head.hash)
         await asyncio.to_thread(copy.write, row.session_id, rows, place)
         position = reached
@@ -104,7 +110,9 @@ async def _rest(store: Store, row: SessionRow, position: Position | None) -> Asy
             yield chunk[start : start + EVENTS_PER_WRITE]
 
 
-def _stepped(chunk: Sequence[Sealed], position: Position | None) -> tuple[Position, GraphRows]:
+def _stepped(
+    chunk: Sequence[Sealed], position: Position | None, foreign: Foreign | None
+) -> tuple[Position, GraphRows]:
     """Fold a chunk, stopping wherever an event changes the graph."""
     parts: list[GraphRows] = []
     pending: list[Sealed] = []
@@ -113,7 +121,7 @@ def _stepped(chunk: Sequence[Sealed], position: Position | None) -> tuple[Positi
         if any(needle in sealed.record for needle in NEEDLES) or sealed is chunk[-1]:
             position = fold(pending, position)
             assert position is not None  # noqa: S101 - it was handed an entry
-            parts.append(graph_rows(read(sealed.record).delta, position.session))
+            parts.append(graph_rows(read(sealed.record).delta, position.session, foreign))
             pending = []
     assert position is not None  # noqa: S101 - no chunk is empty
     return position, merged(parts)

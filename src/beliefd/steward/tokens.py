@@ -144,7 +144,7 @@ class Authenticator:
         if scheme.lower() != "bearer" or token is None or not known or token.revoked_at is not None:
             raise _unauthorized("the token is not known here or has been revoked")
         caller = caller_of(token)
-        if self._sign_in is not None and self._sign_in.claims_id(caller.principal.id):
+        if self._directory.signs_in(caller.principal.id):
             raise _unauthorized(f"`{caller.principal.id}` signs in; no token of this server speaks for them")
         return caller
 

@@ -118,6 +118,7 @@ def _marks(card: ApprovalCard) -> Text:
         (card.status, "dim") if card.status != "pending" else None,
         ("overdue", "bold red") if card.overdue else None,
         ("cannot run", "bold red") if card.cannot_run else None,
+        (card.came_to, "bold") if card.came_to else None,
         ("foreign", "bold yellow") if card.foreign is not None else None,
     ]
     return Text(" ").join(Text(*one) for one in told if one is not None)
@@ -128,7 +129,7 @@ def row(card: ApprovalCard) -> Text:
     return Text.assemble(
         (f"{card.approval_id}  ", "bold"),
         (f"{card.tier:<13} ", TIER_STYLE[card.tier]),
-        (f"{card.status:<9} " if card.status != "pending" else "", "dim"),
+        (f"{card.came_to or card.status:<9} " if card.status != "pending" else "", "dim"),
         first[:80],
         (f"  by {visible(card.proposer)}", "dim"),
         (f"  {visible(card.reason)}", "dim"),

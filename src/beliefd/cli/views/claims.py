@@ -12,6 +12,7 @@ from rich.text import Text
 from beliefd.cli.output import visible
 from beliefd.cli.views.drawing import TIER_STYLE, EventDetails, EventWords, names, page, view
 from beliefd.cli.views.observations import LABEL_STYLE
+from beliefd.cli.views.system import foreign_lines
 from beliefd.kernel.claims.bundle import Claim, DecidedAction, GateOverride, HumanApproval, Uncertainty
 from beliefd.kernel.claims.gates.result import GateResult
 from beliefd.kernel.claims.standing import ClaimStanding, MeasuredStanding
@@ -50,6 +51,7 @@ def bundle(answer: JudgedBundle) -> RenderableType:
             visible(answer.id),
         ),
         Text(f"  proposed by {visible(_speaker(answer))}", "dim"),
+        *foreign_lines(answer.foreign),
         *correction_lines(answer.corrects),
         *(claim_view(one, answer) for one in answer.claims),
         gate_table(answer.gates),
@@ -89,6 +91,8 @@ def bundles(found: BundlePage) -> RenderableType:
 def _in_brief(item: JudgedBundle) -> list[tuple[str, str]]:
     """What became of a bundle, on its line of a list."""
     parts: list[tuple[str, str]] = []
+    if item.foreign is not None:
+        parts.append(("  foreign", "bold yellow"))
     if item.corrects is not None:
         parts.append((f"  corrects {visible(item.corrects.bundle_id)}", "cyan"))
     if item.ended:

@@ -7,13 +7,16 @@ from rich.tree import Tree
 
 from beliefd.cli.output import visible
 from beliefd.cli.views.drawing import page, view
+from beliefd.cli.views.drawing import view as drawn
 from beliefd.cli.views.experiments import prediction_words
 from beliefd.cli.views.observations import LABEL_STYLE
+from beliefd.cli.views.system import foreign_lines
 from beliefd.protocol.knowledge import (
     EvidenceEntry,
     Holding,
     IntentEntry,
     PropositionPage,
+    PropositionRow,
     PropositionView,
     PropositionWhy,
 )
@@ -37,8 +40,18 @@ def propositions(found: PropositionPage) -> RenderableType:
             Text(visible(row.claim_id), "bold"),
             Text(visible(row.statement)[:80]),
             Text(f"{row.sessions} sessions" if row.sessions > 1 else "", "dim"),
+            Text(_foreign_of(row), "bold yellow"),
         )
-    return page([table] if found.propositions else [], found.next, "no propositions")
+    parts: list[RenderableType] = [table] if found.propositions else []
+    return page([*parts, *_left_out(found)], found.next, "no propositions")
+
+
+def _foreign_of(row: PropositionRow) -> str:
+    return "" if not row.foreign else "foreign" if row.foreign == row.sessions else f"{row.foreign} foreign"
+
+
+def _left_out(found: PropositionPage | PropositionView | PropositionWhy) -> list[RenderableType]:
+    return [*map(drawn, found.broken), *map(drawn, found.archived)]
 
 
 @view.register
@@ -55,6 +68,8 @@ def proposition(view: PropositionView) -> RenderableType:
     )
     for holding in view.sessions:
         branch = tree.add(_holding(holding))
+        for line in foreign_lines(view.foreign.get(holding.session_id)):
+            branch.add(line)
         branch.add(Text.assemble(("predicts ", "dim"), prediction_words(holding.prediction)))
         if holding.fell:
             branch.add(Text(f"its status fell: {visible(holding.fell)}", "bold yellow"))
@@ -71,6 +86,8 @@ def proposition(view: PropositionView) -> RenderableType:
         tree.add(Text(f"{ideas} speculative hypotheses, of no weight", "magenta"))
     if view.truncated:
         tree.add(Text("there is more than is shown here", "yellow"))
+    for one in _left_out(view):
+        tree.add(one)
     return tree
 
 
@@ -88,7 +105,9 @@ def why(answer: PropositionWhy) -> RenderableType:
         about = "  ".join(f"{name} {visible(value)}" for name, value in step.about.items())
         lines.append(Text(f"    by {visible(step.actor)}  event {step.event_id}  {about}", "dim"))
     lines.append(Text.assemble("so it is ", (answer.status, STATUS_STYLE[answer.status])))
-    return page(lines, answer.next, "")
+    for name in sorted(answer.foreign):
+        lines += [Text(f"session {name}:", "dim"), *foreign_lines(answer.foreign[name])]
+    return page([*lines, *_left_out(answer)], answer.next, "")
 
 
 def _holding(one: Holding) -> Text:

@@ -55,6 +55,7 @@ async def _page(
         "tokens": tokens[-SHOWN:][::-1],
         "count": len(tokens),
         "spaces": (await visitor.asker.ask("list_spaces")).spaces[:SHOWN],
+        "placed": any(one.spaces for one in tokens) or await visitor.asker.is_placed(),
         "roles": list(Role),
         "tiers": [one.name for one in Tier],
         "rights": list(Right),

@@ -57,6 +57,7 @@ class Row(Struct, frozen=True):
     signs: list[Sign]
     settled: str
     settled_at: str | None
+    foreign: bool
 
 
 FILTERS: Final[dict[str, Callable[[Row], str]]] = {
@@ -114,6 +115,7 @@ async def waiting(visitor: Visitor) -> Seen:
         "is_open": status in OPEN,
         "statuses": get_args(ApprovalStatus),
         "space": space,
+        "placed": await visitor.asker.is_placed(),
     }
     return Seen("inbox.html", values)
 
@@ -168,7 +170,7 @@ async def _all(visitor: Visitor, status: str, space: str) -> Found:
 
 
 def _row(card: ApprovalCard) -> Row:
-    kind = kind_of(card)
+    kind, told = kind_of(card), card.came_to or card.status
     return Row(
         approval_id=card.approval_id,
         session=card.session_id,
@@ -184,8 +186,9 @@ def _row(card: ApprovalCard) -> Row:
         content_hash=card.content_hash,
         called=headline(card.session_title or card.session_id),
         signs=card.signs,
-        settled=headline(" ".join([card.status, *([f"by {card.decided_by}"] if card.decided_by else [])])),
+        settled=headline(" ".join([told, *([f"by {card.decided_by}"] if card.decided_by else [])])),
         settled_at=card.decided_at,
+        foreign=card.foreign is not None,
     )
 
 

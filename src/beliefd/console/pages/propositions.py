@@ -24,6 +24,7 @@ async def listed(visitor: Visitor) -> Seen:
         "statuses": get_args(EpistemicStatus),
         "status": visitor.query.get("status", ""),
         "space": visitor.query.get("space", ""),
+        "placed": await visitor.asker.is_placed(),
     }
     return Seen("propositions.html", values)
 

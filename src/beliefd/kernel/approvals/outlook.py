@@ -8,11 +8,12 @@ from beliefd.kernel.approvals.candidates import in_vain
 from beliefd.kernel.approvals.eligibility import required_approvals
 from beliefd.kernel.approvals.shaping import shapers
 from beliefd.kernel.approvals.standing import of_now, revoked_among
-from beliefd.kernel.approvals.state import Approval, CallSubject, DeltaSubject
+from beliefd.kernel.approvals.state import Approval, CallSubject, DeltaSubject, IntentSubject
 from beliefd.kernel.approvals.today import rules_today
 from beliefd.kernel.approvals.words import people_for
 from beliefd.kernel.claims.bundle import HumanApproval
 from beliefd.kernel.facts import Facts
+from beliefd.kernel.intents.changes import cannot_change
 from beliefd.kernel.policy import ApproverRule
 from beliefd.kernel.state import Session
 from beliefd.kernel.substrate.arbitration import confirmed
@@ -72,9 +73,15 @@ def _cannot_run(session: Session, approval: Approval, facts: Facts) -> str | Non
     if (gone := revoked_among(names, facts)) is not None:
         lost = "its tokens are revoked or give no right in this space, or its account is suspended"
         return f"cannot be approved now: `{gone}`, who proposed it, may not speak any more ({lost})"
+    if isinstance(approval.subject, IntentSubject) and approval.subject.change is not None:
+        unwarranted = cannot_change(session, approval.subject.change, facts.policy.firewall)
+        return None if unwarranted is None else f"cannot be made now: {unwarranted.message}"
     if not isinstance(approval.subject, CallSubject | DeltaSubject):
         return None
     result = confirmed(session, of_now(approval, facts), facts)
+    if result.on_fail == "degrade" and result.verdict != "allow":
+        text = "; ".join(reason.text for reason in result.reasons)
+        return f"cannot run now, and a yes lowers the mode of the session: {text}"
     why = in_vain(result)
     if why is not None and result.on_fail == "ask":
         changed = f"the rule has changed since it was asked about ({why})"
@@ -82,8 +89,21 @@ def _cannot_run(session: Session, approval: Approval, facts: Facts) -> str | Non
     return None if why is None else f"cannot run now: {why}"
 
 
+def _let_nothing_through(approval: Approval) -> bool:
+    """Was a yes to a call used up for none? What is older than the rule does not say which call it led to."""
+    is_said = bool(approval.approvals) and approval.approvals[-1].speaker is not None
+    settled = approval.status == "approved" and approval.successor is None
+    return isinstance(approval.subject, CallSubject) and settled and is_said and not approval.led_to
+
+
 def came_to(session: Session, approval: Approval) -> str | None:
-    """What became of the call that was let through, in words; None if there is none."""
+    """What became of the call that was let through, in words, or why a change of belief was not made; None
+    if there is neither."""
+    if isinstance(approval.subject, IntentSubject):
+        last = session.intents.by_id[approval.subject.intent_id].history[-1]
+        return f"approved, and it was not made: {last.why}" if last.state == "failed" else None
+    if _let_nothing_through(approval):
+        return CAME_TO["stopped"]
     call = session.substrate.calls.get(approval.led_to) if approval.led_to else None
     if call is not None and call.status == "scheduled" and call.is_run_by_caller:
         return f"approved, its agent may make it until {call.deadline}"

@@ -169,6 +169,8 @@ def judge(situation: Situation, candidate: Candidate, finding: CallFinding, inde
     if situation.execute == "caller":
         facts = situation.facts
         call = approved_call(situation.session, candidate, facts.principal.id)
+        if call is not None and situation.behind:
+            return CandidateResult(verdict="allow", reason_code="REPEATED", repeats=call.call_id)
         if call is not None:
             return start_approved(situation.session, call, candidate, finding, facts, index)
     return traced(judge_call(situation, candidate, finding, index), finding)
@@ -212,4 +214,16 @@ def _after(situation: Situation, result: CandidateResult, finding: CallFinding) 
     waiting = situation.waiting_ms
     if situation.execute == "server" and result.call is not None and finding.definition is not None:
         waiting += finding.definition.timeout_ms
-    return replace(situation, session=with_result(situation.session, result), waiting_ms=waiting)
+    behind = situation.behind or _has_begun(situation, result)
+    return replace(
+        situation, session=with_result(situation.session, result), waiting_ms=waiting, behind=behind
+    )
+
+
+def _has_begun(situation: Situation, result: CandidateResult) -> bool:
+    """INVARIANT: every call is judged right before it begins. So of a proposal whose calls its caller runs,
+    one begins with it; those after it wait, and are judged again when the caller begins them."""
+    found = situation.facts.findings
+    is_kept = isinstance(found, ProposalFindings) and found.one_permit is True
+    call = result.started or result.call
+    return is_kept and situation.execute == "caller" and call is not None and call.status == "running"

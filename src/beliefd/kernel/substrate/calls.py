@@ -151,7 +151,7 @@ def envelope(
         provenance=situation.provenance if definition.is_run_by_caller else UNSET,
         qos=situation.qos,
     )
-    if situation.execute != "caller":
+    if situation.execute != "caller" or situation.behind:
         return call
     # INVARIANT: what its caller runs begins with the event that lets it through. That event is the permit.
     aside = reservation(situation, call, finding, takes_rest=True)
@@ -160,7 +160,8 @@ def envelope(
 
 def _patience(situation: Situation, definition: ToolDefinition) -> float:
     """For how many seconds an outcome is waited for; for how many a caller is, who is to begin it."""
-    if definition.is_run_by_caller and situation.execute is None and not situation.starting:
+    waits = situation.execute is None or situation.behind
+    if definition.is_run_by_caller and waits and not situation.starting:
         return situation.facts.policy.begin_within_seconds
     # Calls of one proposal run one after the other: what may come before it is part of its time.
     return (situation.waiting_ms + definition.timeout_ms + GRACE_MS) / 1000

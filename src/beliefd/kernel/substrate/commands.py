@@ -17,8 +17,9 @@ from beliefd.kernel.values import Id, Note, Value
 class Propose(Value, frozen=True, tag_field="verb", tag="PROPOSE"):
     """Candidate actions and state changes, judged one after the other.
 
-    With `execute`, its calls are of tools that their caller runs: what is allowed begins at once. `qos` is
-    the class that its calls wait in for their turn, `interactive` unless said.
+    With `execute`, its calls are of tools that their caller runs: the first that is allowed begins at once,
+    and those after it wait until their caller begins them, one by one. `qos` is the class that its calls wait
+    in for their turn, `interactive` unless said.
     """
 
     provenance: Provenance

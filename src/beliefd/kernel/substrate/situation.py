@@ -25,6 +25,7 @@ class Situation(Struct, frozen=True):
 
     `consent` are the constraints that a person was asked about and said yes to, each with its hash.
     `waiting_ms` is how long the calls before this one may take. `starting`: it is judged to begin right now.
+    `behind`: its caller has begun a call before this one, and begins this one later.
     `execute` is who is to run what is proposed, None if that was asked before; `provenance` is where it comes
     from, if its caller runs it, and `qos` the class that its calls wait in. `vector` is what came with a
     change that a person has said yes to. `underivable` is why the rules cannot be applied: then nothing
@@ -38,6 +39,7 @@ class Situation(Struct, frozen=True):
     consent: dict[str, str] | None = None
     waiting_ms: int = 0
     starting: bool = False
+    behind: bool = False
     execute: Literal["server", "caller"] | None = None
     provenance: Provenance | UnsetType = UNSET
     qos: Qos | UnsetType = UNSET

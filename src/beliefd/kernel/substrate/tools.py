@@ -150,7 +150,8 @@ class ProposalFindings(Value, frozen=True, tag_field="of", tag="proposal"):
 
     `authority` is how those stand now whose word or tier is used, as for claims. Where `no_stands` is set, a
     call that a person has rejected is not asked about again; where `asks_anew` is, one that waits is, if the
-    rule has changed that asks; entries without them are older. Where `relapses`
+    rule has changed that asks; and where `one_permit` is, one of its calls begins, and those after it wait to
+    be begun; entries without them are older. Where `relapses`
     is set, a mode that had recovered and is lowered to where it was begins to recover anew; likewise.
     With `by_words`, it is remembered who proposed what was not let through.
     `inputs` are those of its provenance that are events of the ledger or stored content. `in_force` is who
@@ -163,6 +164,7 @@ class ProposalFindings(Value, frozen=True, tag_field="of", tag="proposal"):
     by_words: ByWords = msgspec.UNSET
     no_stands: bool | msgspec.UnsetType = msgspec.UNSET
     asks_anew: bool | msgspec.UnsetType = msgspec.UNSET
+    one_permit: bool | msgspec.UnsetType = msgspec.UNSET
     in_force: InForce = msgspec.UNSET
     inputs: tuple[str, ...] | msgspec.UnsetType = msgspec.UNSET
     relapses: bool | msgspec.UnsetType = msgspec.UNSET

@@ -18,6 +18,7 @@ from beliefd.kernel.tables import Folds
 from beliefd.kernel.transfers.events import LedgerReceived, SessionSealed, SessionUnsealed
 from beliefd.kernel.transfers.state import Foreign
 
+T = TypeVar("T")
 Labelled = TypeVar("Labelled", Experiment, Evidence)
 
 
@@ -53,6 +54,13 @@ def session_unsealed(session: Session, _: SessionUnsealed) -> Session:
 def as_it_counts(session: Session, due: Foreign | None) -> Session:
     """The session as the next command will meet it: if it is due, it is taken in first."""
     return session if due is None else ledger_received(session, LedgerReceived(foreign=due, at=due.at))
+
+
+def as_one_counts(one: T, due: Foreign | None) -> T:
+    """The same of one thing that a session holds: it is not witnessed here."""
+    if due is None or not isinstance(one, Experiment | Evidence):
+        return one
+    return replace(one, label=ATTESTED)
 
 
 def _approvals(held: Approvals, event: LedgerReceived) -> Approvals:

@@ -21,6 +21,7 @@ from beliefd.steward.facts.citing import eliminated_by, seen_calls
 from beliefd.steward.facts.hashing import sha256_of
 from beliefd.steward.facts.published import published, rejected_elsewhere
 from beliefd.steward.facts.threats import NOBODY, OVER_THE_RATE, Detector, ThreatFinder, texts_of
+from beliefd.steward.graph import Graph
 from beliefd.steward.spaces import Spaces
 from beliefd.stores.base import Store, Within
 from beliefd.tools.registry import Registry
@@ -40,8 +41,10 @@ class Examiner:
         registry: Registry,
         spaces: Spaces,
         detector: Detector | Mapping[str, Detector] | None,
+        graph: Graph,
     ) -> None:
         self._store = store
+        self._graph = graph
         self._registry = registry
         self._spaces = spaces
         self._detectors = ThreatFinder(detector)
@@ -103,7 +106,7 @@ class Examiner:
         if not await self._store.any_node(REJECTED_WORDS):
             self._nothing_rejected_until = now + LOOKED_AGAIN_SECONDS
             return {}
-        return await rejected_elsewhere(self._store, bundle, session, within)
+        return await rejected_elsewhere(self._graph, bundle, session, within)
 
     async def _fallen(self, bundle: ClaimBundle, session: Session) -> dict[str, str] | UnsetType:
         names = fallen_subjects(session, bundle.claims)

@@ -3,6 +3,7 @@
 import time
 from collections import Counter, deque
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any, Final, TypeGuard
 
 import msgspec
@@ -40,8 +41,9 @@ from beliefd.kernel.substrate.proposals import CallCandidate, Candidate
 from beliefd.kernel.substrate.provenance import Provenance
 from beliefd.kernel.substrate.tools import CallFinding, MemoryFindings, StartFindings
 from beliefd.kernel.values import Principal
+from beliefd.knowledge.graph import NodeRow
 from beliefd.knowledge.schema import EXPERIMENT, TESTED_DATA
-from beliefd.ledger.envelope import Sealed, read
+from beliefd.ledger.envelope import UNREADABLE, Sealed, read
 from beliefd.ledger.lookups import confirmation_among
 from beliefd.steward.buckets import Buckets
 from beliefd.steward.directory import Directory
@@ -75,6 +77,7 @@ from beliefd.steward.facts.shares import Shares
 from beliefd.steward.facts.shells import started_shell, unknown_principal, with_shell
 from beliefd.steward.facts.telling import Openers
 from beliefd.steward.facts.threats import NOBODY, Detector, refuse_too_long
+from beliefd.steward.graph import Graph
 from beliefd.steward.offload import in_pool
 from beliefd.steward.spaces import Spaces
 from beliefd.stores.base import Store, Token
@@ -172,8 +175,9 @@ class FactFinder(Examiner):
         detector: Detector | Mapping[str, Detector] | None,
         catalogues: Catalogues,
         buckets: Buckets,
+        graph: Graph,
     ) -> None:
-        super().__init__(store, registry, spaces, detector)
+        super().__init__(store, registry, spaces, detector, graph)
         self._catalogues = catalogues
         self.meter = meter
         self._authorities = Authorities(directory, spaces)
@@ -225,7 +229,8 @@ class FactFinder(Examiner):
                 session, policy, command.candidates, found_calls, unwritten, begun=begun
             )
             inputs = await self._inputs(session, command.provenance, unwritten)
-            flags = {**JUDGED, "no_stands": True, "asks_anew": True}
+            several = command.execute is not UNSET and len(command.candidates) > 1
+            flags = {**JUDGED, "no_stands": True, "asks_anew": True, "one_permit": several or UNSET}
             return replace(found_calls, authority={}, inputs=inputs, **flags)
         if isinstance(command, StartCall):
             return await self._start(session, command, policy, unwritten)
@@ -357,15 +362,16 @@ class FactFinder(Examiner):
         found_here = [observations[name] for name in named(spec.params) if name in observations]
         bodies = {body for one in found_here for body in bodies_of(one)}
         keys = [tries_key(body, who) for body in sorted(bodies)]
+        here = session.session_id
         tries: Counter[str] = Counter()
-        for row in await self._store.nodes(TESTED_DATA, keys, MOST_TRIES) if keys else ():
-            tries[row.id] += int(row.status) if row.session_id != session.session_id else 0
-        plans = await self._store.nodes(EXPERIMENT, [spec.claim_id], MOST_TRIES)
-        attempts = sum(
-            _DESIGNED.decode(row.document).designed_by == who
-            for row in plans
-            if row.session_id != session.session_id
+        if keys:
+            for _, one in await self._graph.said(TESTED_DATA, keys, MOST_TRIES, but=here):
+                tries[one.key] += one.tries
+        # Of what others planned, no ledger has to be asked.
+        plans = await self._graph.said(
+            EXPERIMENT, [spec.claim_id], MOST_TRIES, but=here, worth=partial(_may_be_of, who)
         )
+        attempts = sum(one.designed_by == who for _, one in plans)
         return replace(found, tries_elsewhere=max(tries.values(), default=0), attempts_elsewhere=attempts)
 
     async def _for_decision(
@@ -451,6 +457,13 @@ class FactFinder(Examiner):
         if not self._buckets.are_shared:
             return 0
         return int(limit - self._buckets.take(f"claims {principal.id}", limit / window, limit))
+
+
+def _may_be_of(who: str, row: NodeRow) -> bool:
+    try:
+        return _DESIGNED.decode(row.document).designed_by == who
+    except UNREADABLE:
+        return True
 
 
 def _installed(name: str) -> ExperimentFindings | None:

@@ -10,17 +10,16 @@ from beliefd.kernel.approvals.publishing import published_by
 from beliefd.kernel.claims.bundle import ClaimBundle
 from beliefd.kernel.claims.endings import PublishedBundle
 from beliefd.kernel.claims.findings import RejectedBefore
-from beliefd.kernel.claims.rejected import RejectedWords
 from beliefd.kernel.events import Event
 from beliefd.kernel.measurements.state import gist_digest
 from beliefd.kernel.state import Session
 from beliefd.knowledge.schema import REJECTED_WORDS
 from beliefd.ledger.envelope import Sealed, read
 from beliefd.steward.entries import entry_of
+from beliefd.steward.graph import Graph
 from beliefd.stores.base import Store, Within
 
 MOST_REJECTIONS: Final = 1_000
-_REJECTED: Final = msgspec.json.Decoder(RejectedWords)
 
 
 async def published(
@@ -40,15 +39,14 @@ async def published(
 
 
 async def rejected_elsewhere(
-    store: Store, bundle: ClaimBundle, session: Session | None, within: Within
+    graph: Graph, bundle: ClaimBundle, session: Session | None, within: Within
 ) -> dict[str, RejectedBefore]:
     """The last time that people rejected the same words in another session, by the digest of the words."""
     words = sorted({gist_digest(claim.statement) for claim in bundle.claims})
+    here = None if session is None else session.session_id
     found: dict[str, RejectedBefore] = {}
-    for row in await store.nodes(REJECTED_WORDS, words, MOST_REJECTIONS, within):
-        if session is not None and row.session_id == session.session_id:
-            continue
-        one = msgspec.structs.replace(_REJECTED.decode(row.document).rejection, session_id=row.session_id)
-        if row.id not in found or found[row.id].at < one.at:
-            found[row.id] = one
+    for session_id, one in await graph.said(REJECTED_WORDS, words, MOST_REJECTIONS, within, but=here):
+        rejected = msgspec.structs.replace(one.rejection, session_id=session_id)
+        if one.words not in found or found[one.words].at < rejected.at:
+            found[one.words] = rejected
     return found

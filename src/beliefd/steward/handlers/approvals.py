@@ -28,7 +28,6 @@ from beliefd.kernel.errors import BeliefdError, Code, invalid
 from beliefd.kernel.facts import Facts
 from beliefd.kernel.intents.changes import WORDINGS
 from beliefd.kernel.state import Session
-from beliefd.kernel.transfers.folds import as_it_counts
 from beliefd.kernel.values import Principal
 from beliefd.ledger.envelope import LedgerBroken
 from beliefd.ledger.replay import Position
@@ -250,7 +249,7 @@ class ApprovalHandlers(Struct, frozen=True):
         self, position: Position, approval_id: str, who: Principal, *, listed: bool = False
     ) -> ApprovalCard:
         """One item as somebody sees it. In a list it comes without what takes long to draw."""
-        session = as_it_counts(position.session, position.due)
+        session = position.counted
         approval: Approval = session.approvals.by_id[approval_id]
         subject = await self._subject(session.session_id, approval)
         bundle = subject.bundle if isinstance(subject, BundleSubject | InformationSubject) else None
@@ -346,7 +345,7 @@ class GrantHandlers(Struct, frozen=True):
 
     async def list_grants(self, call: Call) -> Grants:
         position = await self.positions.existing(call.session_id)
-        session = as_it_counts(position.session, position.due)
+        session = position.counted
         return Grants(grants=[session.approvals.grants[name] for name in sorted(session.approvals.grants)])
 
     async def _grant(

@@ -164,7 +164,10 @@ class ClaimHandlers(Struct, frozen=True):
         answer = judged(judgement, state.event_id, proposer, position.session)
         waits = approval is not None and approval.status == "pending"
         return replace(
-            answer, approval_id=state.approval_id if waits else None, progress=progress_of(approval)
+            answer,
+            approval_id=state.approval_id if waits else None,
+            progress=progress_of(approval),
+            foreign=position.foreign,
         )
 
     async def _judgement(self, session_id: str, event_id: str, bundle_id: str) -> tuple[Gated, str]:

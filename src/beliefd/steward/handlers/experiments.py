@@ -78,7 +78,7 @@ class ExperimentHandlers(Struct, frozen=True):
         return await self._view(outcome.session, event.experiment)
 
     async def list_experiments(self, call: Call) -> ExperimentPage:
-        session = (await self.positions.existing(call.session_id)).session
+        session = (await self.positions.existing(call.session_id)).counted
         held: list[Experiment] = [session.experiments.by_id[name] for name in session.experiments.by_id]
         shown, after = page(held, call, lambda one: one.experiment_id)
         by_id = {one.experiment_id: one for one in shown}
@@ -86,7 +86,7 @@ class ExperimentHandlers(Struct, frozen=True):
         return ExperimentPage(experiments=views, next=after)
 
     async def show_experiment(self, call: Call) -> ExperimentView:
-        session = (await self.positions.existing(call.session_id)).session
+        session = (await self.positions.existing(call.session_id)).counted
         experiment = _existing(session, call.path["experiment_id"])
         view = await self._view(session, experiment)
         return replace(view, picture=await data_picture(self.store, session, experiment))
@@ -225,7 +225,7 @@ class EvidenceHandlers(Struct, frozen=True):
         )
 
     async def list_evidence(self, call: Call) -> EvidencePage:
-        session = (await self.positions.existing(call.session_id)).session
+        session = (await self.positions.existing(call.session_id)).counted
         held: list[Evidence] = [session.experiments.evidence[name] for name in session.experiments.evidence]
         shown, after = page(held, call, lambda one: one.evidence_id)
         shown, after = filling(shown, [one.evidence_id for one in shown], after)
@@ -235,7 +235,7 @@ class EvidenceHandlers(Struct, frozen=True):
         """INVARIANT: every completed run of a claim weighs in, not only the one that came out best."""
         from beliefd.experiments.sequential import e_bh, e_value
 
-        session = (await self.positions.existing(call.session_id)).session
+        session = (await self.positions.existing(call.session_id)).counted
         worth: dict[str, list[float]] = {}
         for name in sorted(session.experiments.evidence):
             piece: Evidence = session.experiments.evidence[name]

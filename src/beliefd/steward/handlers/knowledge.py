@@ -1,9 +1,10 @@
-"""Handlers of the proposition operations: they read the graph, and the ledgers for the way to a status."""
+"""Handlers of the proposition operations: they read the graph as far as ledgers say the same, and the ledgers
+for the way to a status."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
+from itertools import islice
 from typing import Final, TypeVar
 
-import msgspec
 from msgspec import Struct
 
 from beliefd.kernel.errors import BeliefdError, Code
@@ -11,11 +12,12 @@ from beliefd.kernel.experiments.state import Evidence
 from beliefd.kernel.intents.state import EpistemicStatus, Intent, Proposition
 from beliefd.kernel.intents.warrant import warrant_of
 from beliefd.kernel.speculation.state import SpeculativeHypothesis
+from beliefd.kernel.transfers.state import Foreign
 from beliefd.knowledge import schema as say
 from beliefd.knowledge.combining import combined, may_combine_to
-from beliefd.knowledge.graph import NodeRow
 from beliefd.knowledge.provenance import NEEDLES, Said, Telling
-from beliefd.ledger.envelope import UNREADABLE, Entry, Sealed, read
+from beliefd.ledger.envelope import Entry, Sealed, read
+from beliefd.protocol.beliefs import ArchivedSession, BrokenLedger
 from beliefd.protocol.knowledge import (
     EvidenceEntry,
     Holding,
@@ -29,16 +31,17 @@ from beliefd.protocol.knowledge import (
     WhyStep,
 )
 from beliefd.steward.call import Call
-from beliefd.steward.handlers.shared import cut, filling, view_of
+from beliefd.steward.graph import Doubts, Graph
+from beliefd.steward.handlers.shared import archived_view, cut, filling, view_of
 from beliefd.steward.offload import in_pool
 from beliefd.steward.policies import PolicyInForce
+from beliefd.steward.projections.graph import speaks
 from beliefd.stores.base import Store, Within
 from beliefd.wanted import check_wanted
 
 MOST: Final = 1_000
 """So many pieces of each kind an answer holds."""
-EVERY: Final = 2**62
-"""What a status is worked out from is never cut short."""
+MAX_NAMED: Final = 10
 T = TypeVar("T")
 _Held = list[tuple[str, T]]
 """Artifacts, each with the session that it is in."""
@@ -48,11 +51,12 @@ class KnowledgeHandlers(Struct, frozen=True):
     """What all sessions together say of a proposition: all that the caller may see."""
 
     store: Store
+    graph: Graph
     in_force: PolicyInForce
 
     async def list_propositions(self, call: Call) -> PropositionPage:
         cursor, limit, status = call.query["cursor"], call.query["limit"], call.query["status"]
-        within = call.asked_spaces
+        within, doubts = call.asked_spaces, Doubts()
         wanted = () if status is None else may_combine_to(status)
         shown: list[PropositionRow] = []
         # What one session says only hints at what all of them say together, so a page may take several looks.
@@ -60,19 +64,22 @@ class KnowledgeHandlers(Struct, frozen=True):
             ids = await self.store.node_ids(say.PROPOSITION, wanted, cursor, limit + 1, within)
             if not ids:
                 break
-            rows = await self._propositions(ids, within)
+            rows = await self._propositions(ids, within, doubts)
             shown += [row for row in rows if status in (None, row.status)]
             cursor = ids[-1]
             if len(ids) <= limit:
                 break
         page, after = cut(shown, limit, lambda row: row.claim_id)
         page, after = filling(page, [row.claim_id for row in page], after)
-        return PropositionPage(propositions=page, next=after)
+        return PropositionPage(
+            propositions=page, next=after, broken=_broken(doubts), archived=_archived(doubts)
+        )
 
     async def show_proposition(self, call: Call) -> PropositionView:
         claim_id = call.path["claim_id"]
-        held = await self._held(claim_id, call.readable)
-        evidence, intents, ideas = await self._around(claim_id, call.readable)
+        doubts = Doubts()
+        held = await self._held(claim_id, call.readable, doubts)
+        evidence, intents, ideas = await self._around(claim_id, call.readable, doubts)
         revisions = {session_id: one.revision for session_id, one in held}
         entries = [_evidence_entry(session_id, one, revisions) for session_id, one in evidence]
         counting = [one for session_id, one in evidence if revisions.get(session_id) == one.revision]
@@ -92,60 +99,76 @@ class KnowledgeHandlers(Struct, frozen=True):
             intents=[_intent_entry(session_id, one) for session_id, one in intents[:MOST]],
             speculative_hypotheses=[_idea_entry(session_id, one) for session_id, one in ideas[:MOST]],
             truncated=max(len(held), len(evidence), len(intents), len(ideas)) > MOST,
+            foreign=_foreign(doubts),
+            broken=_broken(doubts),
+            archived=_archived(doubts),
         )
 
     async def why_proposition(self, call: Call) -> PropositionWhy:
         claim_id = call.path["claim_id"]
-        held = await self._held(claim_id, call.readable)
+        doubts = Doubts()
+        held = await self._held(claim_id, call.readable, doubts)
         steps = Steps(call.query["cursor"])
         # The way to a status is told by the ledger itself: the graph only says in which sessions to look.
         for session_id, _ in held:
+            if session_id in doubts.archived:
+                continue
             telling = Telling(claim_id)
             async for chunk in self.store.stream(session_id):
                 await in_pool("question", steps.take, chunk, telling)
-        return PropositionWhy(claim_id=claim_id, status=_status(held), steps=steps.page, next=steps.next)
+        return PropositionWhy(
+            claim_id=claim_id,
+            status=_status(held),
+            steps=steps.page,
+            next=steps.next,
+            foreign=_foreign(doubts),
+            broken=_broken(doubts),
+            archived=_archived(doubts),
+        )
 
-    async def _propositions(self, ids: Sequence[str], within: Within) -> list[PropositionRow]:
+    async def _propositions(self, ids: Sequence[str], within: Within, doubts: Doubts) -> list[PropositionRow]:
         by_claim: dict[str, _Held[Proposition]] = {name: [] for name in ids}
-        rows = await self.store.nodes(say.PROPOSITION, ids, EVERY, within)
-        for session_id, one in _decoded(rows, Proposition):
-            by_claim[one.claim_id].append((session_id, one))
+        for session_id, one in await self.graph.believed(say.PROPOSITION, ids, within, doubts):
+            if one.claim_id in by_claim:
+                by_claim[one.claim_id].append((session_id, one))
         return [
             PropositionRow(
                 claim_id=name,
                 statement=_latest(held).statement,
                 status=_status(held),
                 sessions=len(held),
+                foreign=sum(session_id in doubts.foreign for session_id, _ in held),
                 changed_at=_latest(held).changed_at,
             )
             for name, held in by_claim.items()
             if held
         ]
 
-    async def _held(self, claim_id: str, within: Within) -> _Held[Proposition]:
-        held = _decoded(await self.store.nodes(say.PROPOSITION, [claim_id], EVERY, within), Proposition)
+    async def _held(self, claim_id: str, within: Within, doubts: Doubts) -> _Held[Proposition]:
+        held: _Held[Proposition] = await self.graph.believed(say.PROPOSITION, [claim_id], within, doubts)
         if not held:
-            text = f"no session holds a proposition `{claim_id[:64]}`"
-            raise BeliefdError(Code.PROPOSITION_NOT_FOUND, text, {"path": "claim_id"})
+            text, details = f"no session holds a proposition `{claim_id[:64]}`", {"path": "claim_id"}
+            if doubts.broken:
+                text += f"; what names it is not believed, in {len(doubts.broken)} sessions"
+                details |= {"broken": ", ".join(sorted(doubts.broken)[:MAX_NAMED])}
+            raise BeliefdError(Code.PROPOSITION_NOT_FOUND, text, details)
         return held
 
     async def _around(
-        self, claim_id: str, within: Within
+        self, claim_id: str, within: Within, doubts: Doubts
     ) -> tuple[_Held[Evidence], _Held[Intent], _Held[SpeculativeHypothesis]]:
-        store = self.store
         # INVARIANT: evidence is what plays that role in the graph; nothing else is shown as such.
-        linked = {
-            (link.session_id, link.first_kind, link.first_id)
-            for link in await store.links(say.EVIDENCE_FOR_PROPOSITION, claim_id)
-        }
+        links = await self.store.links(say.EVIDENCE_FOR_PROPOSITION, claim_id)
+        linked = {(link.session_id, link.first_kind, link.first_id) for link in links}
         pieces: _Held[Evidence] = []
         for kind in say.EVIDENCE_KINDS:
-            rows = await store.nodes(kind, [claim_id], EVERY, within)
-            pieces += _decoded((row for row in rows if (row.session_id, *row.key) in linked), Evidence)
+            for session_id, piece in await self.graph.believed(kind, [claim_id], within, doubts):
+                if (session_id, kind, piece.evidence_id) in linked and speaks(piece):
+                    pieces.append((session_id, piece))
         pieces.sort(key=lambda piece: (piece[1].linked_at or "", piece[1].evidence_id))
-        intents = _decoded(await store.nodes(say.INTENT, [claim_id], MOST + 1, within), Intent)
-        ideas = _decoded(
-            await store.nodes(say.SPECULATIVE_HYPOTHESIS, [claim_id], MOST + 1, within), SpeculativeHypothesis
+        intents: _Held[Intent] = await self.graph.believed(say.INTENT, [claim_id], within, doubts, MOST + 1)
+        ideas: _Held[SpeculativeHypothesis] = await self.graph.believed(
+            say.SPECULATIVE_HYPOTHESIS, [claim_id], within, doubts, MOST + 1
         )
         return pieces, intents, ideas
 
@@ -194,12 +217,17 @@ def _step(entry: Entry, said: Said) -> WhyStep:
     )
 
 
-def _decoded(rows: Iterable[NodeRow], kind: type[T]) -> _Held[T]:
-    try:
-        return [(row.session_id, msgspec.json.decode(row.document, type=kind)) for row in rows]
-    except UNREADABLE:
-        text = "a row of the graph cannot be read; `beliefd projection rebuild graph` mends it"
-        raise BeliefdError(Code.STORAGE_UNAVAILABLE, text) from None
+def _broken(doubts: Doubts) -> list[BrokenLedger]:
+    named = islice(doubts.broken.items(), MOST)
+    return [view_of(BrokenLedger, error, session_id=name) for name, error in named]
+
+
+def _archived(doubts: Doubts) -> list[ArchivedSession]:
+    return [archived_view(stub) for stub in islice(doubts.archived.values(), MOST)]
+
+
+def _foreign(doubts: Doubts) -> dict[str, Foreign]:
+    return dict(islice(doubts.foreign.items(), MOST))
 
 
 def _status(held: _Held[Proposition]) -> EpistemicStatus:

@@ -43,7 +43,7 @@ class MeasurementHandlers(Struct, frozen=True):
         return await measurement_view(self.store, call.session_id, event.measurement, (call.principal.id,))
 
     async def list_measurements(self, call: Call) -> MeasurementPage:
-        session = (await self.positions.existing(call.session_id)).session
+        session = (await self.positions.existing(call.session_id)).counted
         receipts = session.measurements.by_id
         names, following = page(receipts, call, str)
         who = (call.principal.id,)
@@ -55,7 +55,7 @@ class MeasurementHandlers(Struct, frozen=True):
         return MeasurementPage(measurements=views, next=following)
 
     async def show_measurement(self, call: Call) -> MeasurementView:
-        session = (await self.positions.existing(call.session_id)).session
+        session = (await self.positions.existing(call.session_id)).counted
         one = session.measurements.by_id.get(call.path["measurement_id"])
         if one is None:
             raise not_found(Code.MEASUREMENT_NOT_FOUND, "measurement", call.path["measurement_id"])

@@ -31,7 +31,7 @@ class ObservationHandlers(Struct, frozen=True):
         return _view(event.observation, event.values)
 
     async def list_observations(self, call: Call) -> ObservationPage:
-        session = (await self.positions.existing(call.session_id)).session
+        session = (await self.positions.existing(call.session_id)).counted
         after = call.query["cursor"]
         names = sorted(name for name in session.observations.by_id if after is None or name > after)
         shown, following = cut(names, call.query["limit"], str)
@@ -40,7 +40,7 @@ class ObservationHandlers(Struct, frozen=True):
         return ObservationPage(observations=views, next=following)
 
     async def show_observation(self, call: Call) -> ObservationView:
-        session = (await self.positions.existing(call.session_id)).session
+        session = (await self.positions.existing(call.session_id)).counted
         one = session.observations.by_id.get(call.path["observation_id"])
         if one is None:
             raise not_found(Code.OBSERVATION_NOT_FOUND, "observation", call.path["observation_id"])

@@ -9,7 +9,6 @@ from beliefd.kernel.scheduling.events import Interrupted, ModeSet, Resumed, Sign
 from beliefd.kernel.scheduling.interruptions import interruption_at, only_people_resume
 from beliefd.kernel.state import Session
 from beliefd.kernel.substrate.modes import is_over, mode_at, rule_of, set_at
-from beliefd.kernel.transfers.folds import as_it_counts
 from beliefd.protocol.scheduling import (
     EpisodeView,
     InterruptAnswer,
@@ -37,7 +36,7 @@ class SchedulingHandlers(Struct, frozen=True):
 
     async def show_schedule(self, call: Call) -> ScheduleView:
         position = await self.positions.existing(call.session_id)
-        return self._schedule(as_it_counts(position.session, position.due), position.head.seq)
+        return self._schedule(position.counted, position.head.seq)
 
     async def set_mode(self, call: Call) -> ScheduleAnswer:
         command = await read_as(call, SetMode)

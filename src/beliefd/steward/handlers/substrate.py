@@ -32,7 +32,6 @@ from beliefd.kernel.substrate.policy_keys import POLICY, policy_keys
 from beliefd.kernel.substrate.proposals import CallCandidate, Candidate
 from beliefd.kernel.substrate.reserving import left_of
 from beliefd.kernel.substrate.state import GENESIS_SNAPSHOT, MemoryState, ToolCall
-from beliefd.kernel.transfers.folds import as_it_counts
 from beliefd.kernel.values import Principal, seconds
 from beliefd.ledger.envelope import LedgerBroken, read
 from beliefd.ledger.replay import Position
@@ -85,7 +84,7 @@ class StateHandlers(Struct, frozen=True):
         position = await self.positions.existing(call.session_id)
         policy, policy_hash, origin = self.in_force.policy, self.in_force.hash, self.in_force.origin
         adopted = Adopted(by=origin.adopted_by, at=origin.adopted_at)
-        mode = mode_at(as_it_counts(position.session, position.due), policy, self.environment.now())
+        mode = mode_at(position.counted, policy, self.environment.now())
         if (at := call.query["at"]) is not None and at != position.session.substrate.state_snapshot_id:
             position = await self._at_snapshot(position, at)
             policy, policy_hash = await self._policy_at(position)
@@ -306,7 +305,7 @@ class CapabilityHandlers(Struct, frozen=True):
 
     async def list_capabilities(self, call: Call) -> CapabilityPage:
         """INVARIANT: no view holds a secret or its hash; who may read the session may read them."""
-        session = (await self.positions.existing(call.session_id)).session
+        session = (await self.positions.existing(call.session_id)).counted
         held = session.substrate.capabilities
         names, after = page(held, call, str)
         views = (_capability(CapabilityView, session, held[name]) for name in names)
@@ -315,7 +314,7 @@ class CapabilityHandlers(Struct, frozen=True):
 
     async def show_capability(self, call: Call) -> CapabilityView:
         """Named as it was issued, with its session, or without."""
-        session = (await self.positions.existing(call.session_id)).session
+        session = (await self.positions.existing(call.session_id)).counted
         name = call.path["capability_id"].removeprefix(f"{call.session_id}/")
         capability = session.substrate.capabilities.get(name)
         if capability is None:
@@ -385,7 +384,7 @@ class MemoryHandlers(Struct, frozen=True):
     async def list_memory(self, call: Call) -> MemoryPage:
         """What has not expired; entries leave the view, never the ledger."""
         position = await self.positions.existing(call.session_id)
-        session, now = as_it_counts(position.session, position.due), self.environment.now()
+        session, now = position.counted, self.environment.now()
         views = [_memory(session, name, now) for name in sorted(session.substrate.memory)]
         live = [view for view in views if view.expires_at is None or seconds(view.expires_at) > seconds(now)]
         if call.query["show"] == "review":

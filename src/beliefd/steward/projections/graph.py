@@ -1,7 +1,7 @@
 """The graph: a projection of all ledgers on propositions, their evidence, and what ties them together."""
 
-from collections.abc import Iterable, Iterator
-from typing import Final
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, Final
 
 import msgspec
 from msgspec import Struct
@@ -15,12 +15,16 @@ from beliefd.kernel.experiments.state import Evidence, Experiment, Run, TestedDa
 from beliefd.kernel.intents.events import IntentStaged
 from beliefd.kernel.intents.state import Intent, Proposition
 from beliefd.kernel.observations.rules import TYPED
+from beliefd.kernel.parts import Growing
 from beliefd.kernel.speculation.events import ClaimSpeculated, Speculated
 from beliefd.kernel.speculation.state import SpeculativeClaim, SpeculativeHypothesis
 from beliefd.kernel.state import Session
 from beliefd.kernel.transfers.events import LedgerReceived
+from beliefd.kernel.transfers.folds import as_one_counts
+from beliefd.kernel.transfers.state import Foreign
 from beliefd.knowledge import schema as say
 from beliefd.knowledge.graph import NOTHING, GraphRows, LinkRow, NodeRow, merged
+from beliefd.ledger.envelope import UNREADABLE
 
 Artifact = (
     Proposition
@@ -53,11 +57,31 @@ NEEDLES: Final = tuple(
 """One of these stands in every record that may change the graph."""
 UNLINKED: Final = "unlinked"
 SPECULATIVE: Final = "speculative"
+_TYPES: Final[dict[str, type[Any]]] = {
+    say.PROPOSITION: Proposition,
+    say.EXPERIMENT: Experiment,
+    say.RUN: Run,
+    say.TESTED_DATA: TestedData,
+    say.REJECTED_WORDS: RejectedWords,
+    **dict.fromkeys(say.EVIDENCE_KINDS, Evidence),
+    say.INTENT: Intent,
+    say.SPECULATIVE_HYPOTHESIS: SpeculativeHypothesis,
+    say.SPECULATIVE_CLAIM: SpeculativeClaim,
+}
+_HELD: Final[dict[str, Callable[[Session], Growing[Any]]]] = {
+    say.PROPOSITION: lambda session: session.intents.propositions,
+    say.EXPERIMENT: lambda session: session.experiments.by_id,
+    say.RUN: lambda session: session.experiments.runs,
+    **dict.fromkeys(say.EVIDENCE_KINDS, lambda session: session.experiments.evidence),
+    say.INTENT: lambda session: session.intents.by_id,
+    **dict.fromkeys(say.SPECULATIVE_KINDS, lambda session: session.speculation.ideas),
+}
 
 
-def graph_rows(event: Event, session: Session) -> GraphRows:
-    """The rows that an event changes, as they stand in the state after it."""
-    touched = list(_touched(event, session))
+def graph_rows(event: Event, session: Session, foreign: Foreign | None = None) -> GraphRows:
+    """The rows that an event changes, as they stand in the state after it. Where it came from is told for a
+    copy that nobody compares with the ledgers: what counts for nothing here is not said in it."""
+    touched = [as_one_counts(one, foreign) for one in _touched(event, session)]
     if not touched:
         return NOTHING
     parts = [_rows(session, one) for one in touched]
@@ -131,6 +155,39 @@ def _artifacts(session: Session) -> Iterator[Artifact]:
     yield from session.speculation.ideas.values()
 
 
+def artifact_of(session: Session, kind: str, name: str) -> Artifact | None:
+    """What the node of this kind and name stands for, as the events left it; None if no event made one."""
+    tried, rejected = session.experiments.tries, session.approvals.rejected_words
+    if kind == say.TESTED_DATA:
+        return next(_tested(session, [name] if name in tried else []), None)
+    if kind == say.REJECTED_WORDS:
+        return next(all_rejected(session, [name] if name in rejected else []), None)
+    one: Artifact | None = _HELD[kind](session).get(name)
+    return one if one is not None and _found_by(session, one)[0] == kind else None
+
+
+def says_so(session: Session, one: Artifact, row: NodeRow) -> bool:
+    """Is a row what the events made? An earlier version may have written fewer members of it."""
+    kind, name, claim_id, status = _found_by(session, one)
+    if (row.kind, row.id, row.claim_id, row.status) != (kind, name, claim_id, status):
+        return False
+    try:
+        return bool(read_artifact(row) == one)
+    except UNREADABLE:
+        return False
+
+
+def read_artifact(row: NodeRow) -> Artifact:
+    """Raises one of UNREADABLE for what is none."""
+    found: Artifact = msgspec.json.decode(row.document, type=_TYPES[row.kind])
+    return found
+
+
+def speaks(piece: Evidence) -> bool:
+    """Does it stand for or against its claim? A run that failed, and one that nobody may count, do not."""
+    return piece.role is not None or bool(piece.revision and piece.success)
+
+
 def _claims_of(one: Artifact) -> set[str | None]:
     if isinstance(one, Intent):
         return {one.change.claim_id, one.change.new_claim_id}
@@ -197,7 +254,7 @@ def _links(session: Session, one: Artifact) -> Iterable[LinkRow]:
         yield here.link(say.RUN_OF_EXPERIMENT, say.RUN, one.run_id, one.experiment_id)
     elif isinstance(one, Evidence):
         yield here.link(say.EVIDENCE_FROM_RUN, one.kind, one.evidence_id, one.execution_id)
-        if one.role is not None or (one.revision and one.success):
+        if speaks(one):
             yield from here.to_propositions(
                 say.EVIDENCE_FOR_PROPOSITION, one.kind, one.evidence_id, one.claim_id
             )

@@ -80,7 +80,7 @@ class Issuer(Value, frozen=True):
 
     @property
     def prefix(self) -> str:
-        return f"human://{self.name}/"
+        return id_prefix(self.name)
 
 
 class SignIn(Value, frozen=True):
@@ -94,6 +94,11 @@ class SignIn(Value, frozen=True):
             given = [getattr(one, field) for one in self.issuers]
             if twice := [value for value in given if given.count(value) > 1]:
                 raise ValueError(f"`{twice[0]}` is the `{field}` of two issuers")
+
+
+def id_prefix(name: str) -> str:
+    """How the ids of all begin whom the issuer of this name vouches for."""
+    return f"human://{name}/"
 
 
 def refuse_open_way(url: str, field: str) -> None:

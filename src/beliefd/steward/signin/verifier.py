@@ -15,7 +15,7 @@ from msgspec import Struct
 
 from beliefd.kernel.errors import BeliefdError, Code, invalid
 from beliefd.kernel.values import Id, Principal
-from beliefd.protocol.rights import rights_of, spaces_text
+from beliefd.protocol.rights import Rights, rights_of, spaces_text
 from beliefd.protocol.wire import parse
 from beliefd.steward.call import Caller
 from beliefd.steward.owners import owner_form
@@ -25,8 +25,8 @@ from beliefd.steward.signin.settings import Issuer, RoleRule, SignIn, load_sign_
 log = logging.getLogger("beliefd.signin")
 MAX_TOKEN: Final = 16 * 1024
 REMEMBERED: Final = 1024
-LOOK_SECONDS: Final = 1.0
-"""How often the file is looked at for changes."""
+LOOK_SECONDS: Final = 0.4
+"""How often the file is looked at: with the time until feeds are judged again, that is within a second."""
 REQUIRED: Final = ("exp", "iat", "iss", "aud")
 _VISIBLE: Final = re.compile("[!-~]{1,200}")
 
@@ -68,6 +68,17 @@ class Verifier:
         """The providers by whose own pages people sign in to the console, by their names."""
         self._look()
         return {one.name: one for one, _ in self._issuers.values() if one.client_id is not None}
+
+    def issuers(self) -> dict[str, str]:
+        """What each provider says of itself that it is, by the name that it has here."""
+        self._look()
+        return {one.name: one.issuer for one, _ in self._issuers.values()}
+
+    def rights_under(self, principal_id: str) -> list[Rights]:
+        """What the rules of the issuer of an id give now; nothing, if there is no such issuer."""
+        self._look()
+        issuer = next((one for one, _ in self._issuers.values() if principal_id.startswith(one.prefix)), None)
+        return [] if issuer is None else [_rights(rule) for rule in issuer.roles]
 
     def is_suspended(self, principal_id: str) -> bool:
         """Does the file say, as it is now, that this account is let in no more?"""
@@ -208,7 +219,11 @@ def _caller(issuer: Issuer, claims: dict[str, Any]) -> Caller:
         )
     except msgspec.ValidationError:
         raise refused("its subject makes no id") from None
-    return Caller(principal, rights_of(rule.role, spaces_text(rule.role, rule.spaces)))
+    return Caller(principal, _rights(rule))
+
+
+def _rights(rule: RoleRule) -> Rights:
+    return rights_of(rule.role, spaces_text(rule.role, rule.spaces))
 
 
 def _text(claims: dict[str, Any], name: str) -> str:

@@ -1,6 +1,7 @@
 """The server's own ledger: begun when there is something to record, and written like any other."""
 
 import asyncio
+import hashlib
 from typing import Final, cast, get_args
 
 from beliefd.kernel.beliefs.commands import DeclareSession
@@ -21,7 +22,7 @@ from beliefd.kernel.values import Head, OntologyBundle, Principal
 from beliefd.ledger.chain import policy_hash
 from beliefd.ledger.envelope import head_of, read
 from beliefd.ledger.notes import VerifierKey
-from beliefd.steward.directory import LOCAL_OPERATOR, facts_of
+from beliefd.steward.directory import ISSUER, LOCAL_OPERATOR, facts_of
 from beliefd.steward.facts.finder import Attachments
 from beliefd.steward.policies import Origin
 from beliefd.steward.write.positions import Positions
@@ -134,6 +135,10 @@ class SystemLedger:
         """Say that checkpoints are signed with a key from now on. It is public: the event holds all of it."""
         name = f"{LOG_KEY}{key.name}+{key.key_id.hex()}"
         await self.note_key(name, key.public.hex())
+
+    async def note_issuer(self, name: str, issuer: str) -> None:
+        """Say whose signatures let people in, so that every process knows which ids are theirs."""
+        await self.note_key(f"{ISSUER}{name}", hashlib.sha256(issuer.encode()).hexdigest())
 
     async def note_refusal(self, who: Who) -> None:
         session_id, verb, by = who

@@ -49,7 +49,8 @@ class Table(Struct, Generic[R], frozen=True):
 
 
 def _node(cells: Sequence[Any]) -> NodeRow:
-    kind, session_id, name, claim_id, status, document = cells
+    # What somebody put there that is no text comes as another one, which no ledger says.
+    kind, session_id, name, claim_id, status, document = map(str, cells)
     return NodeRow(kind, session_id, name, claim_id, status, document.encode())
 
 
