@@ -21,6 +21,7 @@ from beliefd.kernel.values import (
     TierName,
     Timestamp,
     Unit,
+    Upstream,
     Value,
     refuse_impossible,
 )
@@ -84,14 +85,31 @@ class Uncertainty(Value, frozen=True):
 
 
 class DecidedAction(Value, frozen=True):
-    """What a DECISION decides: to call a tool, or to change the status of a proposition. One of the two."""
+    """What a DECISION decides: to call a tool, or to change the status of a proposition. One of the two.
+
+    `upstream` is the catalogue that the tool is pinned in, as in a proposal of that call.
+    """
 
     tool: Id | msgspec.UnsetType = msgspec.UNSET
     proposition: Id | msgspec.UnsetType = msgspec.UNSET
+    upstream: Upstream | msgspec.UnsetType = msgspec.UNSET
 
     def __post_init__(self) -> None:
         if (self.tool is msgspec.UNSET) == (self.proposition is msgspec.UNSET):
             raise ValueError("an action is either a `tool` or a `proposition`")
+        if self.proposition is not msgspec.UNSET and self.upstream is not msgspec.UNSET:
+            raise ValueError("`upstream` is where a `tool` is pinned, and a `proposition` is not")
+
+    @property
+    def key(self) -> str:
+        """What its tool is found under. No id has a line break: a tool here and one upstream stay two."""
+        return f"{self.upstream}\n{self.tool}" if self.upstream else self.tool or ""
+
+    @property
+    def unknown(self) -> str:
+        """What is said of a tool that nobody knows."""
+        where = f"pinned in catalogue `{self.upstream}`" if self.upstream else "registered"
+        return f"no tool `{self.tool}` is {where}"
 
 
 class Claim(Value, frozen=True):

@@ -33,7 +33,8 @@ class ClaimFindings(Value, frozen=True, tag_field="of", tag="claims"):
     `others` is there if more than one detector was asked: what those after the first found. `brought` says
     who stored that content. `seen` are the cited calls whose results say what no caller of the session had
     put in. `measured` is what came of the raw answers that came with claims, by the claim's id.
-    `tools` are the tiers, as registered, of the tools that claims name; one that is not there is not known.
+    `tools` are the tiers, as registered, declared or pinned, of the tools that claims name; one that is not
+    there is not known. Of a tool in a catalogue the name is the catalogue's, a line break and its own.
     Entries without it are older than the rules about origins, actions and evidence, and are judged without
     them. `fallen` is there if claims are about eliminated hypotheses: the event that eliminated each.
     `rejected` is what people rejected in other sessions, by the digest of the words. Entries without it are

@@ -14,9 +14,12 @@ from beliefd.kernel.labels import Bringer
 from beliefd.kernel.policy import Policy
 from beliefd.kernel.state import Session
 from beliefd.kernel.subjects import fallen_subjects
-from beliefd.kernel.values import TierName
+from beliefd.kernel.substrate.proposals import CallCandidate, Candidate
+from beliefd.kernel.values import DEFAULT_SPACE, TierName
 from beliefd.knowledge.schema import REJECTED_WORDS
 from beliefd.ledger.envelope import Sealed
+from beliefd.steward.facts.call_facts import Tools
+from beliefd.steward.facts.catalogues import Catalogues
 from beliefd.steward.facts.citing import eliminated_by, seen_calls
 from beliefd.steward.facts.hashing import sha256_of
 from beliefd.steward.facts.published import published, rejected_elsewhere
@@ -40,9 +43,11 @@ class Examiner:
         registry: Registry,
         spaces: Spaces,
         detector: Detector | Mapping[str, Detector] | None,
+        catalogues: Catalogues,
     ) -> None:
         self._store = store
         self._registry = registry
+        self._catalogues = catalogues
         self._spaces = spaces
         self._detectors = ThreatFinder(detector)
         self._nothing_rejected_until = 0.0
@@ -64,7 +69,7 @@ class Examiner:
             within = await self._spaces.only(session.session_id)
         trail = () if session is None else session.claims.recent_tiers
         tiers = [tier for who, tier in trail if who == principal_id][-TRAIL:]
-        tools = self._tool_tiers(bundle)
+        tools = await self._tool_tiers(bundle, session, policy, within)
         tier = int(highest_tier(bundle, principal_id, policy, tools))
         if recent >= policy.security.rate_limit:  # the security gate stops it, so nothing is spent on it
             threat, *others = [Threat(detector=NOBODY, failed=OVER_THE_RATE)]
@@ -109,13 +114,28 @@ class Examiner:
         names = fallen_subjects(session, bundle.claims)
         return await eliminated_by(self._store, session.session_id, names) if names else UNSET
 
-    def _tool_tiers(self, bundle: ClaimBundle) -> dict[str, TierName]:
-        """What the tools that claims decide to call say of themselves, as far as they are registered."""
-        named = {claim.action.tool or "" for claim in bundle.claims if claim.action is not UNSET}
+    async def _tools(
+        self, session: Session | None, candidates: Sequence[Candidate], policy: Policy
+    ) -> Tools:
+        offered = await self._catalogues.offered_to(session, candidates, policy)
+        return Tools(self._registry, offered)
+
+    async def _tool_tiers(
+        self, bundle: ClaimBundle, session: Session | None, policy: Policy, within: Within = None
+    ) -> dict[str, TierName]:
+        """What the tools that claims decide to call say of themselves: found as for a call of them."""
+        actions = {one.action.key: one.action for one in bundle.claims if one.action is not UNSET}
+        reads = session is not None or within is None or DEFAULT_SPACE in within
+        named = {
+            key: CallCandidate(tool_id=actions[key].tool or "", upstream=actions[key].upstream)
+            for key in sorted(actions)
+            if actions[key].tool is not UNSET and (reads or actions[key].upstream is UNSET)
+        }
         if not named:
             return {}
-        known = {name: self._registry.get(name) for name in sorted(named)}
-        return {name: tool.definition.tier for name, tool in known.items() if tool is not None}
+        tools = await self._tools(session, tuple(named.values()), policy)
+        known = {key: tools.get(candidate, policy) for key, candidate in named.items()}
+        return {key: tool.definition.tier for key, tool in known.items() if tool is not None}
 
     async def _content(
         self, pointers: Iterable[EvidencePointer], within: Within

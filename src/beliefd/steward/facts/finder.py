@@ -56,7 +56,6 @@ from beliefd.steward.facts.authority import (
 )
 from beliefd.steward.facts.call_facts import (
     Proof,
-    Tools,
     call_finding,
     confirmed_finding,
     proposal_findings,
@@ -172,8 +171,7 @@ class FactFinder(Examiner):
         catalogues: Catalogues,
         buckets: Buckets,
     ) -> None:
-        super().__init__(store, registry, spaces, detector)
-        self._catalogues = catalogues
+        super().__init__(store, registry, spaces, detector, catalogues)
         self.meter = meter
         self._authorities = Authorities(directory, spaces)
         self._shares = Shares(store)
@@ -249,10 +247,6 @@ class FactFinder(Examiner):
         if isinstance(command, DesignExperiment | StartRun):
             return await self._experiment(session, command, principal.id, policy, unwritten)
         return await self._for_decision(session, command, policy, unwritten)
-
-    async def _tools(self, session: Session, candidates: Sequence[Candidate], policy: Policy) -> Tools:
-        offered = await self._catalogues.offered_to(session, candidates, policy)
-        return Tools(self._registry, offered)
 
     async def refinding(self, session: Session, candidate: Candidate, policy: Policy) -> Refind:
         """What finds out about a call beside its token and its origin, for calls with other arguments."""
@@ -405,7 +399,7 @@ class FactFinder(Examiner):
             return replace(confirmed, authority=authority, **JUDGED)
         if isinstance(subject, BundleSubject) and subject.bundle is not None:
             unread = Threat(detector=NOBODY)
-            tiers = self._tool_tiers(subject.bundle)
+            tiers = await self._tool_tiers(subject.bundle, session, policy)
             return ClaimFindings(threat=unread, tools=tiers, authority=authority, **JUDGED)
         return AuthorityFindings(authority=authority, **JUDGED)
 
