@@ -43,7 +43,7 @@ from beliefd.protocol.operations import OPERATIONS
 from beliefd.steward import buckets, chains, collecting, directory, feeds, offload, spaces
 from beliefd.steward.bootstrap import bootstrap
 from beliefd.steward.effects import webhook
-from beliefd.steward.facts import finder, origin, shares, threats
+from beliefd.steward.facts import citing, examining, finder, origin, shares, threats
 from beliefd.steward.handlers import batch
 from beliefd.steward.handlers.shared import PAGE_BYTES
 from beliefd.steward.signin import verifier
@@ -165,6 +165,9 @@ LIMITS: Final[tuple[tuple[str, int | float, str], ...]] = (
     ("a revoked token is refused after", directory.REFRESH_SECONDS, "second at most"),
     ("claims in a bundle", bundle.MAX_CLAIMS, "claims"),
     ("evidence of a claim", bundle.MAX_POINTERS, "pointers"),
+    ("evidence of a bundle", bundle.MAX_POINTERS_IN_ALL, "pointers"),
+    ("calls that a bundle or an elimination cites", citing.MOST_HEARD, "whose results are looked at"),
+    ("stored contents that a bundle cites", examining.MOST_HASHED, "that are hashed again"),
     ("text of a bundle that detectors read", kernel_policy.MAX_READ_BYTES, "bytes, then the gate defers"),
     ("questions to detectors", threats.MAX_RUNNING, "at once, then the gate defers"),
     ("questions to detectors about one principal", threats.MAX_OWN, "at once, then the gate defers"),

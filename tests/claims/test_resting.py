@@ -19,6 +19,8 @@ from beliefd.kernel.errors import Code
 from beliefd.kernel.policy import EvidencePolicy
 from beliefd.kernel.values import Tier
 from beliefd.protocol.claims import JudgedBundle
+from beliefd.steward.facts import examining
+from beliefd.steward.facts.citing import MOST_HEARD
 from beliefd.steward.handlers.claims import read_bundle
 from beliefd.testing.world import AGENT, ANN, ENCODER, World, policy, refused
 from tests.claims.support import bundle, claim, pointer
@@ -178,6 +180,36 @@ def test_the_result_of_a_call_is_witnessed_and_what_was_put_in_before_is_not() -
         said["evidence_pointers"][0]["evidence_hash"] = state.substrate.calls[calls["pool.waits"]].result_hash
         assert agent.submit_claims(elsewhere, bundle(said)).standings["c1"].evidence[0].state == "attested"
         world.check(session)
+
+
+def test_calls_that_were_not_looked_at_say_so_and_are_not_called_repetitions() -> None:
+    with World(policy=RULES, registry=tools()) as world:
+        agent, session = opened(world)
+        calls = [called(world, session, "pool.waits") for _ in range(MOST_HEARD + 1)]
+        known = world.state(session).substrate.calls
+        cited = [pointer(source=f"call://{one}", evidence_hash=str(known[one].result_hash)) for one in calls]
+        said = claim("WRITE_LIMITED", "FACT", evidence_pointers=cited)
+        found = agent.submit_claims(session, bundle(said)).standings["c1"].evidence
+        assert [one.state for one in found] == ["witnessed"] * MOST_HEARD + ["attested"]
+        assert found[-1].by == "not looked at: more than 16 calls are cited"
+        told = agent.submit_claims(session, bundle(claim(evidence_pointers=cited)))
+        assert any("(not looked at: more than 16 calls are cited)" in one for one in told.caveats)
+        # One elimination cites so many things at most, and all of them are looked at.
+        cites = [{"call": one} for one in calls[:-1]]
+        gone = agent.eliminate(session, source_id="tool://x", observation_id="o", eliminated=[], cites=cites)
+        assert gone.label == "witnessed"
+        world.check(session)
+
+
+def test_content_that_was_not_hashed_again_says_so(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(examining, "MOST_HASHED", 2)
+    kept = sorted(world.ann.store_content(f"reading {n}".encode()).sha256 for n in range(3))
+    said = claim(evidence_pointers=[pointer(evidence_hash=one) for one in kept])
+    session = world.session()
+    found = world.agent.submit_claims(session, bundle(said)).standings["c1"].evidence
+    assert [one.state for one in found] == ["stored", "stored", "attested"]
+    assert found[2].by == "not looked at: more than 2 stored contents are cited"
+    world.check(session)
 
 
 def test_observations_are_as_good_as_their_witnesses(world: World) -> None:

@@ -7,7 +7,7 @@ from typing import Final, Literal
 from msgspec import UNSET, UnsetType
 
 from beliefd.kernel.claims.bundle import CALL, SHA256_DIGITS, ClaimBundle, EvidencePointer
-from beliefd.kernel.claims.findings import ClaimFindings, RejectedBefore
+from beliefd.kernel.claims.findings import ClaimFindings, RejectedBefore, Unread
 from beliefd.kernel.claims.threat import Threat
 from beliefd.kernel.claims.tiers import highest_tier
 from beliefd.kernel.labels import Bringer
@@ -31,7 +31,7 @@ from beliefd.tools.registry import Registry
 TRAIL: Final = 16
 LOOKED_AGAIN_SECONDS: Final = 1.0
 MOST_HASHED: Final = 100
-"""Of so many contents that a bundle cites the bytes are looked at again; the rest counts as not at hand."""
+"""Of so many contents that a bundle cites the bytes are looked at again."""
 
 
 class Examiner:
@@ -78,13 +78,16 @@ class Examiner:
                 texts_of(bundle), tier, tiers, policy.adversarial, principal_id
             )
         pointers = [pointer for claim in bundle.claims for pointer in claim.evidence_pointers]
-        content = await self._content(pointers, within) if pointers else {}
+        content, unhashed = await self._content(pointers, within) if pointers else ({}, UNSET)
+        seen, unheard = (UNSET, UNSET) if session is None else await self._seen(pointers, session)
         return ClaimFindings(
             threat=threat,
             others=tuple(others) or UNSET,
             content=content,
             brought=await self._brought(content, within) if content else UNSET,
-            seen=UNSET if session is None else await self._seen(pointers, session),
+            seen=seen,
+            unheard=unheard,
+            unhashed=unhashed,
             recent=recent,
             origin=origin,
             tools=tools,
@@ -114,9 +117,7 @@ class Examiner:
         names = fallen_subjects(session, bundle.claims)
         return await eliminated_by(self._store, session.session_id, names) if names else UNSET
 
-    async def _tools(
-        self, session: Session | None, candidates: Sequence[Candidate], policy: Policy
-    ) -> Tools:
+    async def _tools(self, session: Session | None, candidates: Sequence[Candidate], policy: Policy) -> Tools:
         offered = await self._catalogues.offered_to(session, candidates, policy)
         return Tools(self._registry, offered)
 
@@ -139,25 +140,27 @@ class Examiner:
 
     async def _content(
         self, pointers: Iterable[EvidencePointer], within: Within
-    ) -> dict[str, Literal["match", "mismatch"]]:
-        """Hash again what is stored; what is not at hand says nothing either way."""
+    ) -> tuple[dict[str, Literal["match", "mismatch"]], Unread | UnsetType]:
+        """Hash again what is stored; what is not at hand says nothing either way. And what was left out."""
         found: dict[str, Literal["match", "mismatch"]] = {}
         said = {pointer.evidence_hash for pointer in pointers}
         names = {name.lower() for name in said if len(name) == SHA256_DIGITS}
-        for name in sorted(await self._store.kept_content(names, within))[:MOST_HASHED] if names else ():
+        kept = sorted(await self._store.kept_content(names, within)) if names else []
+        for name in kept[:MOST_HASHED]:
             content = await self._store.content(name)
             if content is not None:
                 found[name] = "match" if await sha256_of(content) == name else "mismatch"
-        return found
+        rest = tuple(kept[MOST_HASHED:])
+        return found, Unread(limit=MOST_HASHED, names=rest) if rest else UNSET
 
     async def _seen(
         self, pointers: Iterable[EvidencePointer], session: Session
-    ) -> tuple[str, ...] | UnsetType:
-        """Of the calls that claims cite, those that the server is a witness of."""
+    ) -> tuple[tuple[str, ...] | UnsetType, Unread | UnsetType]:
+        """Of the calls that claims cite, those that the server is a witness of, and those not looked at."""
         sources = dict.fromkeys([pointer.source for pointer in pointers])
         cited = [source.removeprefix(CALL) for source in sources if source.startswith(CALL)]
         if not cited:
-            return UNSET
+            return UNSET, UNSET
         return await seen_calls(self._store, session, cited, await self._spaces.only(session.session_id))
 
     async def _brought(self, content: Iterable[str], within: Within) -> dict[str, tuple[Bringer, ...]]:
