@@ -44,7 +44,7 @@ from beliefd.steward import buckets, chains, collecting, directory, feeds, offlo
 from beliefd.steward.bootstrap import bootstrap
 from beliefd.steward.effects import webhook
 from beliefd.steward.facts import citing, examining, finder, origin, shares, threats
-from beliefd.steward.handlers import batch
+from beliefd.steward.handlers import batch, concluded
 from beliefd.steward.handlers.shared import PAGE_BYTES
 from beliefd.steward.signin import verifier
 from beliefd.steward.write import positions, session_queue
@@ -194,6 +194,8 @@ CACHES: Final[tuple[tuple[str, int, str], ...]] = (
     ("paths of verbs", direct.KNOWN_PATHS, "paths; the one unused for longest goes first"),
     ("what sessions were told", origin.MAX_SESSIONS, "sessions; the one unused for longest goes first"),
     ("the same", origin.MAX_BYTES, "bytes of texts"),
+    ("what conclusions rest on", concluded.MAX_SESSIONS, "sessions; the first to be read goes first"),
+    ("the same, of a session", concluded.MAX_CONCLUSIONS, "conclusions; of more, the ledger is read anew"),
     ("answers that were measured", kept.KEPT_CHARACTERS, "characters, and those of the last measurement"),
     ("their words and pairs", kept.KEPT, "of each kind; the one unused for longest goes first"),
 )

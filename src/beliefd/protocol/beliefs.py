@@ -1,7 +1,7 @@
 """Sessions: declare hypotheses, eliminate them, come to an end (belief-server 2.1, 2.2)."""
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from heapq import nsmallest
 from itertools import dropwhile, islice
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -34,6 +34,7 @@ from beliefd.protocol.titles import session_title
 from beliefd.protocol.wire import is_longer
 
 if TYPE_CHECKING:
+    from beliefd.kernel.concluded import Concluded
     from beliefd.kernel.state import Session
 
 SURVIVORS_PAGE = 10_000
@@ -81,7 +82,8 @@ class BeliefSnapshot(Answer, frozen=True):
     `seal` is there if nothing more may be written into it.
     `shortened` is there if obligations, conclusions or metadata are not listed completely. `title` is what it
     is called: its `metadata.title`, or else its conversation or its hypothesis space. `space` is where it is;
-    it is there if sessions were listed or one was asked for by itself.
+    it is there if sessions were listed or one was asked for by itself. `conclusions_rest_on` is filled if
+    one was asked for by itself: what `rests_on` was when each of the `conclusions` was last accepted.
     """
 
     session_id: str
@@ -106,6 +108,7 @@ class BeliefSnapshot(Answer, frozen=True):
     shortened: Shortened | None = None
     title: str = ""
     space: str = ""
+    conclusions_rest_on: dict[str, RestsOn] = {}
 
 
 class Listed(Struct, frozen=True):
@@ -199,6 +202,11 @@ class Health(Answer, frozen=True, kw_only=True):
 
 def rests_on(beliefs: Beliefs) -> RestsOn:
     return RestsOn(witnessed=beliefs.witnessed, attested=beliefs.eliminations - beliefs.witnessed)
+
+
+def conclusions_rest_on(names: Iterable[str], concluded: "Concluded") -> dict[str, RestsOn]:
+    counts = ((name, concluded.by_name[name]) for name in names if name in concluded.by_name)
+    return {name: RestsOn(witnessed=seen, attested=unseen) for name, (seen, unseen) in counts}
 
 
 def snapshot_of(

@@ -83,7 +83,9 @@ def snapshot(answer: BeliefSnapshot) -> RenderableType:
         )
     for name, times in answer.conclusions.items():
         again = f" ({times} times)" if times > 1 else ""
-        lines.append(Text.assemble(("conclusion ", "dim"), (visible(name), "green"), again))
+        on = answer.conclusions_rest_on.get(name)
+        resting = [] if on is None else [("  on ", "dim"), rests(on)]
+        lines.append(Text.assemble(("conclusion ", "dim"), (visible(name), "green"), again, *resting))
     return Group(*lines, *_shortened(answer))
 
 
