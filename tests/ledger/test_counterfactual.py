@@ -190,7 +190,7 @@ def test_a_principal_in_a_merge_is_left_out_like_any_other() -> None:
         )
         replica.ann.eliminate(session_id, **common, eliminated=["b"], justification={"n": 2})
         replica.ann.eliminate(session_id, **common, eliminated=["c"], justification=deep)
-        world.merge(session_id, replica.export(session_id))
+        assert world.merge(session_id, replica.export(session_id)).unsaid == 1
         world.check(session_id)
 
         assert as_dict(world.query_belief(session_id).rests_on) == {"witnessed": 1, "attested": 2}
@@ -200,6 +200,8 @@ def test_a_principal_in_a_merge_is_left_out_like_any_other() -> None:
             (ANN.id, "attested", {"n": 2}),
             (ANN.id, "attested", {}),
         ]
+        # What a merge could not take over is not told as if nothing had been said.
+        assert [one.unsaid for one in words] == [None, None, "too_deep"]
         imagined = world.counterfactual(session_id, without_principals=[ANN.id])
         assert imagined.survivors == ["b", "c", "d"]
         assert world.counterfactual(session_id, without_attested=True).survivors == ["b", "c", "d"]

@@ -127,13 +127,15 @@ class Declared(Answer, frozen=True):
 
 
 class Eliminated(Answer, frozen=True):
-    """`label` is that of an elimination; a merge takes over many, and has none of its own."""
+    """`label` is that of an elimination; a merge takes over many, and has none of its own. `unsaid` is how
+    many of these it could not take over the justification of; `why` says for which, and why not."""
 
     applied_eliminated: list[str]
     ignored_eliminated: list[str]
     snapshot: BeliefSnapshot
     audit_event_id: str
     label: Label | None
+    unsaid: int = 0
 
 
 class Recorded(Answer, frozen=True):
