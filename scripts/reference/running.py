@@ -169,6 +169,12 @@ LIMITS: Final[tuple[tuple[str, int | float, str], ...]] = (
     ("calls that a bundle or an elimination cites", citing.MOST_HEARD, "whose results are looked at"),
     ("stored contents that a bundle cites", examining.MOST_HASHED, "that are hashed again"),
     ("text of a bundle that detectors read", kernel_policy.MAX_READ_BYTES, "bytes, then the gate defers"),
+    ("text that the event loop reads itself", threats.IN_PLACE, "bytes of a bundle; more goes to a thread"),
+    (
+        "the same for all callers",
+        threats.IN_A_TURN,
+        "bytes in one turn of the loop",
+    ),
     ("questions to detectors", threats.MAX_RUNNING, "at once, then the gate defers"),
     ("questions to detectors about one principal", threats.MAX_OWN, "at once, then the gate defers"),
     ("notes on a command", MAX_NOTES, "characters"),
