@@ -199,10 +199,7 @@ class ClaimBundle(Value, frozen=True):
     def __post_init__(self) -> None:
         if self.timestamp is not None:
             refuse_impossible(self.timestamp, "timestamp")
-        # A few claims cannot have so many, and most bundles have a few.
-        many = len(self.claims) * MAX_POINTERS > MAX_POINTERS_IN_ALL
-        if many and sum(len(claim.evidence_pointers) for claim in self.claims) > MAX_POINTERS_IN_ALL:
-            raise ValueError(f"more than {MAX_POINTERS_IN_ALL} pointers in all in field `claims`")
+        refuse_many_pointers(self.claims)
         refuse_shared_ids(self.claims)
 
 
@@ -212,6 +209,13 @@ _id_of: Final = attrgetter("id")
 def claim_id(claim: Claim, place: int) -> str:
     """What a claim is called in its bundle. It must be known before the bundle has an id of its own."""
     return claim.id or f"claim-{place}"
+
+
+def refuse_many_pointers(claims: tuple[Claim, ...]) -> None:
+    # A few claims cannot have so many, and most bundles have a few.
+    many = len(claims) * MAX_POINTERS > MAX_POINTERS_IN_ALL
+    if many and sum(len(claim.evidence_pointers) for claim in claims) > MAX_POINTERS_IN_ALL:
+        raise ValueError(f"more than {MAX_POINTERS_IN_ALL} pointers in all in field `claims`")
 
 
 def refuse_shared_ids(claims: tuple[Claim, ...]) -> None:
