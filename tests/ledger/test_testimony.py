@@ -194,7 +194,7 @@ def paged(
 ) -> Iterator[ledger.Testimony]:
     cursor = None
     while True:
-        answer = world.why(session_id, hypothesis, limit=limit, cursor=cursor, **by)  # type: ignore[arg-type]
+        answer = world.why(session_id, hypothesis, limit=limit, cursor=cursor, **by)
         yield from answer.events
         if (cursor := answer.next) is None:
             return

@@ -16,7 +16,7 @@ Counts = tuple[int, int]
 """How many hypotheses fell by a witnessed elimination, and how many by one that is only attested."""
 
 
-class Concluded(Struct):
+class Resting(Struct):
     """As of some event: the counts of the session, and those of each conclusion when it was accepted last."""
 
     witnessed: int = 0

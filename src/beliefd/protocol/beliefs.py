@@ -34,7 +34,7 @@ from beliefd.protocol.titles import session_title
 from beliefd.protocol.wire import is_longer
 
 if TYPE_CHECKING:
-    from beliefd.kernel.concluded import Concluded
+    from beliefd.kernel.concluded import Resting
     from beliefd.kernel.state import Session
 
 SURVIVORS_PAGE = 10_000
@@ -206,8 +206,8 @@ def rests_on(beliefs: Beliefs) -> RestsOn:
     return RestsOn(witnessed=beliefs.witnessed, attested=beliefs.eliminations - beliefs.witnessed)
 
 
-def conclusions_rest_on(names: Iterable[str], concluded: "Concluded") -> dict[str, RestsOn]:
-    counts = ((name, concluded.by_name[name]) for name in names if name in concluded.by_name)
+def conclusions_rest_on(names: Iterable[str], resting: "Resting") -> dict[str, RestsOn]:
+    counts = ((name, resting.by_name[name]) for name in names if name in resting.by_name)
     return {name: RestsOn(witnessed=seen, attested=unseen) for name, (seen, unseen) in counts}
 
 

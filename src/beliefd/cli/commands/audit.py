@@ -253,7 +253,7 @@ def replay(target: Target, source: str) -> None:
 def _replayed(exported: "Exported") -> dict[str, Any]:
     from msgspec.structs import replace
 
-    from beliefd.kernel.concluded import Concluded
+    from beliefd.kernel.concluded import Resting
     from beliefd.kernel.values import DEFAULT_SPACE
     from beliefd.ledger.envelope import LedgerBroken, read_links
     from beliefd.ledger.non_interference import grounded_hash
@@ -275,10 +275,10 @@ def _replayed(exported: "Exported") -> dict[str, Any]:
         raise LedgerBroken(1, None, "the ledger is empty")
     lanes = _lanes(exported, grounded_hash(folded.session))
     declared = msgspec.json.decode(entries[0].wire)["payload"]
-    snapshot, concluded = snapshot_of(folded.session, folded.head, listed=Listed()), Concluded()
+    snapshot, told = snapshot_of(folded.session, folded.head, listed=Listed()), Resting()
     for link in read_links([one.record for one in entries]):
-        concluded.take(link.delta)
-    resting = conclusions_rest_on(snapshot.conclusions, concluded)
+        told.take(link.delta)
+    resting = conclusions_rest_on(snapshot.conclusions, told)
     return {
         "same": state_hash(folded.session) == state_hash(decided.session),
         "events": len(entries),

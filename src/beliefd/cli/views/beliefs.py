@@ -84,8 +84,8 @@ def snapshot(answer: BeliefSnapshot) -> RenderableType:
     for name, times in answer.conclusions.items():
         again = f" ({times} times)" if times > 1 else ""
         on = answer.conclusions_rest_on.get(name)
-        resting = [] if on is None else [("  on ", "dim"), rests(on)]
-        lines.append(Text.assemble(("conclusion ", "dim"), (visible(name), "green"), again, *resting))
+        line = Text.assemble(("conclusion ", "dim"), (visible(name), "green"), again)
+        lines.append(line if on is None else line.append("  on ", "dim").append_text(rests(on)))
     return Group(*lines, *_shortened(answer))
 
 

@@ -6,7 +6,7 @@ from typing import Final
 from msgspec import Struct
 from msgspec.structs import replace
 
-from beliefd.kernel.concluded import Concluded
+from beliefd.kernel.concluded import Resting
 from beliefd.ledger.envelope import Sealed, read_links
 from beliefd.ledger.replay import Position
 from beliefd.protocol.beliefs import RestsOn, conclusions_rest_on
@@ -23,7 +23,7 @@ class Known(Struct):
     """What was read of a ledger, up to an event."""
 
     seq: int
-    concluded: Concluded
+    resting: Resting
 
 
 class Conclusions:
@@ -40,9 +40,9 @@ class Conclusions:
         session_id, head = position.session.session_id, position.head
         known = self._known.get(session_id)
         if known is None or known.seq > head.seq:
-            known = Known(0, Concluded())
+            known = Known(0, Resting())
         # Somebody else may ask at the same moment: each reads into a copy of his own.
-        told = replace(known.concluded, by_name=dict(known.concluded.by_name))
+        told = replace(known.resting, by_name=dict(known.resting.by_name))
         async for chunk in self._chains.stream(session_id, known.seq, head.seq):
             await in_pool("question", _take, chunk, told)
         self._keep(session_id, Known(head.seq, told))
@@ -55,14 +55,14 @@ class Conclusions:
         before = self._known.pop(session_id, None)
         if before is not None and before.seq > known.seq:
             known = before
-        if len(known.concluded.by_name) > MAX_CONCLUSIONS:
+        if len(known.resting.by_name) > MAX_CONCLUSIONS:
             return
         self._known[session_id] = known
         if len(self._known) > MAX_SESSIONS:
             del self._known[next(iter(self._known))]
 
 
-def _take(chunk: list[Sealed], told: Concluded) -> None:
+def _take(chunk: list[Sealed], told: Resting) -> None:
     check_wanted()
     for link in read_links([one.record for one in chunk]):
         told.take(link.delta)
