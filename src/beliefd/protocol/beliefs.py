@@ -83,7 +83,7 @@ class BeliefSnapshot(Answer, frozen=True):
     `shortened` is there if obligations, conclusions or metadata are not listed completely. `title` is what it
     is called: its `metadata.title`, or else its conversation or its hypothesis space. `space` is where it is;
     it is there if sessions were listed or one was asked for by itself. `conclusions_rest_on` is filled if
-    one was asked for by itself: what `rests_on` was when each of the `conclusions` was last accepted.
+    one was asked for by itself: what the session rested on when each of them was last accepted.
     """
 
     session_id: str
