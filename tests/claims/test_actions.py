@@ -9,6 +9,7 @@ from beliefd.kernel.values import Principal, Role
 from beliefd.testing.world import World, policy, refused
 from tests.claims.conftest import Build
 from tests.claims.support import bundle, claim
+from tests.conformance.node import verify_with_node
 
 GATEWAY = Principal(id="gateway://files", role=Role.TOOL, tier="PRIVILEGE")
 DECLARED: dict[str, Any] = {
@@ -56,6 +57,7 @@ def test_a_pinned_tool_counts_as_its_catalogue_has_it_while_it_is_there(build: B
     assert decided.bundle is not None
     assert "no tool `wipe` is pinned in catalogue `files`" in decided.bundle.reason
     house.check(session)
+    assert verify_with_node(house.root.export(session)).code == 0
 
 
 def test_a_pinned_tool_is_known_by_its_catalogue_alone(build: Build) -> None:
