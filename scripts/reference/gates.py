@@ -144,6 +144,8 @@ def evidence_cases() -> Cases:
     yield "the same with bytes that only the proposer brought", fact(pointer(), findings=own)
     higher = {"claim_type": "FACT", "evidence_pointers": (pointer(),), "risk_tier": "WRITE_LIMITED"}
     yield "a WRITE_LIMITED FACT whose evidence nobody here has seen", asked(higher, findings=unknown)
+    of_others = Policy(evidence=EvidencePolicy(require={"INFERENCE": "stored"}))
+    yield "the same where `require` names INFERENCE alone", asked(higher, findings=unknown, policy=of_others)
     yield "the same with bytes that a tool brought", asked(higher)
     yield "`evidence_hash` of 32 digits", fact(short)
     yield "the same under `hash: strict`", fact(short, policy=Policy(evidence=strict))

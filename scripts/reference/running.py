@@ -43,8 +43,8 @@ from beliefd.protocol.operations import OPERATIONS
 from beliefd.steward import buckets, chains, collecting, directory, feeds, offload, spaces
 from beliefd.steward.bootstrap import bootstrap
 from beliefd.steward.effects import webhook
-from beliefd.steward.facts import finder, origin, shares, threats
-from beliefd.steward.handlers import batch
+from beliefd.steward.facts import citing, examining, finder, origin, shares, threats
+from beliefd.steward.handlers import batch, concluded
 from beliefd.steward.handlers.shared import PAGE_BYTES
 from beliefd.steward.signin import verifier
 from beliefd.steward.write import positions, session_queue
@@ -165,7 +165,16 @@ LIMITS: Final[tuple[tuple[str, int | float, str], ...]] = (
     ("a revoked token is refused after", directory.REFRESH_SECONDS, "second at most"),
     ("claims in a bundle", bundle.MAX_CLAIMS, "claims"),
     ("evidence of a claim", bundle.MAX_POINTERS, "pointers"),
+    ("evidence of a bundle", bundle.MAX_POINTERS_IN_ALL, "pointers"),
+    ("calls that a bundle or an elimination cites", citing.MOST_HEARD, "whose results are looked at"),
+    ("stored contents that a bundle cites", examining.MOST_HASHED, "that are hashed again"),
     ("text of a bundle that detectors read", kernel_policy.MAX_READ_BYTES, "bytes, then the gate defers"),
+    ("text that the event loop reads itself", threats.IN_PLACE, "bytes of a bundle; more goes to a thread"),
+    (
+        "the same for all callers",
+        threats.IN_A_TURN,
+        "bytes in one turn of the loop",
+    ),
     ("questions to detectors", threats.MAX_RUNNING, "at once, then the gate defers"),
     ("questions to detectors about one principal", threats.MAX_OWN, "at once, then the gate defers"),
     ("notes on a command", MAX_NOTES, "characters"),
@@ -191,6 +200,8 @@ CACHES: Final[tuple[tuple[str, int, str], ...]] = (
     ("paths of verbs", direct.KNOWN_PATHS, "paths; the one unused for longest goes first"),
     ("what sessions were told", origin.MAX_SESSIONS, "sessions; the one unused for longest goes first"),
     ("the same", origin.MAX_BYTES, "bytes of texts"),
+    ("what conclusions rest on", concluded.MAX_SESSIONS, "sessions; the first to be read goes first"),
+    ("the same, of a session", concluded.MAX_CONCLUSIONS, "conclusions; of more, the ledger is read anew"),
     ("answers that were measured", kept.KEPT_CHARACTERS, "characters, and those of the last measurement"),
     ("their words and pairs", kept.KEPT, "of each kind; the one unused for longest goes first"),
 )

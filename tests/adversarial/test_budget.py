@@ -3,6 +3,7 @@
 import asyncio
 import threading
 import time
+from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
@@ -195,3 +196,43 @@ def test_a_question_nobody_waits_for_is_not_begun(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(threats, "assess", slow)
     asyncio.run(ask())
     assert len(begun) == 1
+
+
+def test_many_callers_at_once_hold_the_event_loop_up_for_so_many_bytes_and_no_more(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Counted in bytes per turn of the loop: what a short text costs on it is paid by everybody who waits."""
+    read: Counter[int] = Counter()
+    turn = 0
+
+    def counted(texts: threats.Texts, *_: Any) -> Threat:
+        read[turn] += size_of(texts)
+        return Threat(detector="builtin")
+
+    monkeypatch.setattr(threats, "assess", counted)
+
+    async def asked(callers: int, size: int, **rules: Any) -> None:
+        loop = asyncio.get_running_loop()
+
+        def ticking() -> None:
+            nonlocal turn
+            turn += 1
+            ticks[0] = loop.call_soon(ticking)
+
+        ticks = [loop.call_soon(ticking)]
+        finder = ThreatFinder({"builtin": counted, "other": lambda *_: Threat(detector="other")})
+        given = AdversarialPolicy(timeout_ms=60_000, **rules)
+        text = [("$", "x" * size)]
+        await asyncio.gather(*(finder.threats(text, 0, (), given, f"agent://{at}") for at in range(callers)))
+        ticks[0].cancel()
+
+    for size in (1, 700, threats.IN_PLACE):
+        read.clear()
+        asyncio.run(asked(100, size, detectors=["builtin"]))
+        assert read.total() == 100 * size
+        assert max(read.values()) <= threats.IN_A_TURN
+    # The same where others are asked beside it.
+    read.clear()
+    asyncio.run(asked(12, threats.IN_PLACE, detectors=["builtin", "other"]))
+    assert read.total() == 12 * threats.IN_PLACE
+    assert max(read.values()) <= threats.IN_A_TURN

@@ -224,6 +224,17 @@ def test_what_a_server_runs_is_tightened_if_it_was_not_before(house: ToolWorld, 
         assert (group.would_be, group.first.reasons) == ("undecidable", [OTHER_TOOL])
 
 
+def test_a_decision_about_a_tool_that_policy_now_declares_otherwise_is_left_open(house: ToolWorld) -> None:
+    session = house.session()
+    for place, tool in enumerate(("mail", "note.read")):
+        decision = claim("READ_ONLY", "DECISION", action={"tool": tool})
+        house.agent.submit_claims(session, bundle(decision, id=f"b{place}"))
+    assert house.backtest_policy(BASE, [session]).undecidable == 0
+    riskier = with_tools(BASE, **{**TOOLS, "mail": {"executor": "caller", "tier": "PRIVILEGE"}})
+    group = only(house.backtest_policy(riskier, [session]))
+    assert (group.would_be, group.first.reasons, group.count) == ("undecidable", [OTHER_TOOL], 1)
+
+
 def test_a_token_that_was_not_looked_at_leaves_it_open(house: ToolWorld, told: str) -> None:
     answer = house.backtest_policy(with_tools(BASE, **TOOLS, unheard__of={"executor": "caller"}))
     group = only(answer)

@@ -75,6 +75,27 @@ def test_that_no_evidence_is_named_is_said_unless_the_ledger_is_from_before_it_w
     assert said("evidence", fact(kind=kind), rules=before) == ("EXECUTE", 0.6, None)
 
 
+@pytest.mark.parametrize(
+    ("require", "states"),
+    [
+        ({"INFERENCE": {"MODIFY": "stored"}}, ["attested", "stored", "stored"]),
+        ({"INFERENCE": "witnessed"}, ["attested", "stored", "stored"]),
+        ({"FACT": {"DELETE": "witnessed"}}, ["attested", "stored", "witnessed"]),
+        ({"FACT": {"READ_ONLY": "witnessed"}}, ["witnessed"] * 3),
+        ({"FACT": "attested"}, ["attested"] * 3),
+        ("attested", ["attested"] * 3),
+        ({}, ["attested", "stored", "stored"]),
+    ],
+)
+def test_what_policy_asks_of_one_kind_of_claim_takes_nothing_from_another(
+    require: Any, states: list[str]
+) -> None:
+    rules = policy(evidence={"require": require}).evidence
+    assert [rules.required("FACT", tier) for tier in ("READ_ONLY", "WRITE_LIMITED", "DELETE")] == states
+    before = recorded({"v": 1, "evidence": {"require": {"INFERENCE": "stored"}}}).evidence
+    assert before.required("FACT", "DELETE") == "attested"
+
+
 def test_the_contract_s_rule_for_facts_stands_as_written() -> None:
     table = [(fact(), False), (fact(0.59), False), (fact(0.6), True), (fact(0.1, 0.7), True)]
     for one, valid in [*table, (fact(kind="INFERENCE"), True), (fact(0.1, kind="DECISION"), True)]:

@@ -14,6 +14,11 @@ OLDER = Path(__file__).parent / "ledgers" / "before-overridden-gates.jsonl"
 """Written by the version before: two gates overridden, the same words rejected, and submitted again."""
 
 
+BEFORE_THE_REST = Path(__file__).parent / "ledgers" / "before-the-rest-of-a-rule.jsonl"
+"""Written by the version before, whose policy asks for stored evidence of INFERENCE alone: a FACT that a
+MODIFY claim states on a made-up source, published."""
+
+
 def deltas(exported: bytes) -> list[dict[str, Any]]:
     return [msgspec.json.decode(line)["delta"] for line in exported.splitlines()[1:]]
 
@@ -77,3 +82,16 @@ def test_what_is_not_used_leaves_no_trace_in_a_record(house: World) -> None:
     assert not {"ended"} & gated.keys()
     assert "corrects" not in gated["bundle"]
     assert "gates_overridden" not in gated["bundle"]["audit_trail"]
+
+
+def test_a_ledger_from_before_the_default_held_beside_other_rules_is_decided_again_as_it_was() -> None:
+    exported = BEFORE_THE_REST.read_bytes()
+    assert b'"otherwise":"attested"' not in exported
+    house = World()
+    try:
+        session = house.root.import_ledger(exported).session_id
+        house.check(session)
+        assert verify_with_node(exported).code == 0
+        assert house.agent.show_claims(session, "FACT-MODIFY").decision == "PUBLISH"
+    finally:
+        house.close()

@@ -19,6 +19,8 @@ from beliefd.kernel.errors import Code
 from beliefd.kernel.policy import EvidencePolicy
 from beliefd.kernel.values import Tier
 from beliefd.protocol.claims import JudgedBundle
+from beliefd.steward.facts import examining
+from beliefd.steward.facts.citing import MOST_HEARD
 from beliefd.steward.handlers.claims import read_bundle
 from beliefd.testing.world import AGENT, ANN, ENCODER, World, policy, refused
 from tests.claims.support import DECLARED, bundle, claim, pointer
@@ -103,8 +105,11 @@ def test_who_edits_with_what_she_brought_herself_is_no_witness_of_it(world: Worl
 def test_what_is_said_of_a_tier_holds_until_the_next(kind: Any, tier: Tier, said: dict[Any, Any]) -> None:
     rules = EvidencePolicy(require={kind: said})
     below = [name for name in said if Tier[name] <= tier]
-    expected = said[max(below, key=lambda name: Tier[name].value)] if below else "attested"
+    held = "stored" if kind == "FACT" and tier >= Tier.WRITE_LIMITED else "attested"  # the default
+    expected = said[max(below, key=lambda name: Tier[name].value)] if below else held
     assert rules.required(kind, NAMES[tier]) == expected
+    before = msgspec.structs.replace(rules, otherwise="attested")
+    assert before.required(kind, NAMES[tier]) == (expected if below else "attested")
     assert EvidencePolicy(require="witnessed").required(kind, NAMES[tier]) == "witnessed"
 
 
@@ -178,6 +183,61 @@ def test_the_result_of_a_call_is_witnessed_and_what_was_put_in_before_is_not() -
         said["evidence_pointers"][0]["evidence_hash"] = state.substrate.calls[calls["pool.waits"]].result_hash
         assert agent.submit_claims(elsewhere, bundle(said)).standings["c1"].evidence[0].state == "attested"
         world.check(session)
+
+
+def test_too_many_sources_are_no_command_and_leave_nothing_behind(world: World) -> None:
+    """What cannot be read is refused before it is one: no event, no item, no key used, by whichever way."""
+    session = world.session()
+    waiting = world.agent.submit_claims(session, bundle(claim("DELETE"), id="waits"))
+    entries, listed = len(world.entries(session)), world.ann.list_approvals().approvals
+    alone = [claim(evidence_pointers=[pointer()] * 101)]
+    in_all = [claim(kind="FACT", id=f"c{n}", evidence_pointers=[pointer()] * 100) for n in range(11)]
+    for claims in (alone, in_all):
+        spoken = bundle(*claims, id="many")
+        for act in (
+            lambda spoken=spoken: world.agent.submit_claims(session, spoken, idempotency_key="k"),
+            lambda spoken=spoken: world.agent.check_claims(spoken),
+            lambda claims=claims: world.ann.modify(waiting, *claims),
+        ):
+            refused(Code.INVALID_REQUEST, act)
+        (line,) = world.agent.batch(session, [{"verb": "SUBMIT_CLAIMS", **spoken}])
+        assert line["error"]["code"] == Code.INVALID_REQUEST
+    assert len(world.entries(session)) == entries
+    assert world.ann.list_approvals().approvals == listed
+    refused(Code.BUNDLE_NOT_FOUND, lambda: world.agent.show_claims(session, "many"))
+    assert world.agent.submit_claims(session, bundle(claim()), idempotency_key="k").decision == "PUBLISH"
+    assert world.ann.approve(waiting).outcome == "PUBLISH"
+    world.check(session)
+
+
+def test_calls_that_were_not_looked_at_say_so_and_are_not_called_repetitions() -> None:
+    with World(policy=RULES, registry=tools()) as world:
+        agent, session = opened(world)
+        calls = [called(world, session, "pool.waits") for _ in range(MOST_HEARD + 1)]
+        known = world.state(session).substrate.calls
+        cited = [pointer(source=f"call://{one}", evidence_hash=str(known[one].result_hash)) for one in calls]
+        said = claim("WRITE_LIMITED", "FACT", evidence_pointers=cited)
+        found = agent.submit_claims(session, bundle(said)).standings["c1"].evidence
+        assert [one.state for one in found] == ["witnessed"] * MOST_HEARD + ["attested"]
+        assert found[-1].by == "not looked at: more than 16 calls are cited"
+        told = agent.submit_claims(session, bundle(claim(evidence_pointers=cited)))
+        assert any("(not looked at: more than 16 calls are cited)" in one for one in told.caveats)
+        # One elimination cites so many things at most, and all of them are looked at.
+        cites = [{"call": one} for one in calls[:-1]]
+        gone = agent.eliminate(session, source_id="tool://x", observation_id="o", eliminated=[], cites=cites)
+        assert gone.label == "witnessed"
+        world.check(session)
+
+
+def test_content_that_was_not_hashed_again_says_so(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(examining, "MOST_HASHED", 2)
+    kept = sorted(world.ann.store_content(f"reading {n}".encode()).sha256 for n in range(3))
+    said = claim(evidence_pointers=[pointer(evidence_hash=one) for one in kept])
+    session = world.session()
+    found = world.agent.submit_claims(session, bundle(said)).standings["c1"].evidence
+    assert [one.state for one in found] == ["stored", "stored", "attested"]
+    assert found[2].by == "not looked at: more than 2 stored contents are cited"
+    world.check(session)
 
 
 def test_observations_are_as_good_as_their_witnesses(world: World) -> None:

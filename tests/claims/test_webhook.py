@@ -20,7 +20,7 @@ from beliefd.kernel.errors import Code
 from beliefd.steward.effects import webhook
 from beliefd.steward.effects.webhook import Webhook
 from beliefd.steward.effects.webhook_secret import secret_from
-from beliefd.testing.world import World, policy, refused
+from beliefd.testing.world import AGENT, World, policy, refused
 from tests.claims.support import bundle, claim
 from tests.support.receiver import Receiver, until
 
@@ -86,6 +86,7 @@ def test_a_new_approval_is_told_and_signed(receiver: Receiver, tmp_path: Path) -
     assert told["type"] == "approval.pending"
     assert (told["approval_id"], told["session_id"]) == (approval_id, session)
     assert (told["tier"], told["gate"], told["content_hash"]) == ("DELETE", "human", card.content_hash)
+    assert told["proposer"] == card.proposer == AGENT.id
     assert told["path"] == f"/v1/approvals/{approval_id}"
     # What the claim says stays here: a chat room is not where evidence belongs.
     assert card.claims[0].statement not in body.decode()

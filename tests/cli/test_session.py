@@ -132,6 +132,20 @@ def test_a_key_makes_a_retry_harmless(data: Path, session: str) -> None:
     assert answer("session", "show", session, "--data", data)["seq"] == 2
 
 
+def test_a_conclusion_is_shown_with_what_it_rests_on(data: Path, session: str) -> None:
+    for step in (
+        ("eliminate", session, "a", *BY),
+        ("conclude", session, "free"),
+        ("eliminate", session, "b", *BY),
+    ):
+        answer("session", *step, "--data", data)
+    assert answer("session", "show", session, "--data", data)["conclusions_rest_on"] == {
+        "free": {"witnessed": 0, "attested": 1}
+    }
+    shown = " ".join(beliefd("session", "show", session, "--data", data).stdout.split())
+    assert "conclusion free on eliminations 0 witnessed, 1 attested" in shown
+
+
 def test_the_past_can_be_shown(data: Path, session: str) -> None:
     answer("session", "eliminate", session, "a", *BY, "--data", data)
     assert answer("session", "show", session, "--at", "1", "--data", data)["n_survivors"] == 3

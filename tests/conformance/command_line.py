@@ -89,7 +89,7 @@ SAYINGS: dict[str, Callable[[dict[str, Any]], Words]] = {
     "export": _plain("session_id"),
     "import_ledger": _plain("file"),
     "merge": _plain("session_id", "file"),
-    "why": _plain("session_id", "hypothesis"),
+    "why": _plain("session_id", "hypothesis", source_id="--source", principal="--principal"),
     "counterfactual": _counterfactual,
 }
 COMMANDS = {

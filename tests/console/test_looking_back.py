@@ -132,6 +132,15 @@ def test_a_hypothesis_says_why_it_fell(approver: Person, agent: httpx.Client) ->
     assert f'href="/sessions/{session_id}/why/a"' in shown
 
 
+def test_a_conclusion_says_what_it_rests_on(approver: Person, agent: httpx.Client) -> None:
+    session_id = session_of(agent)
+    assert eliminate(agent, session_id, "a").status_code == 200
+    concluded = agent.post(f"/v1/sessions/{session_id}/conclusions", json={"conclusion_id": "free"})
+    assert concluded.status_code == 200
+    assert eliminate(agent, session_id, "b").status_code == 200
+    assert "rests on 0 witnessed and 1 attested" in approver.read(f"/sessions/{session_id}")
+
+
 def test_all_who_spoke_are_listed_a_page_at_a_time(approver: Person, agent: httpx.Client) -> None:
     session_id = session_of(agent)
     for at in range(5):

@@ -114,6 +114,11 @@ def test_a_test_that_eliminated_it_is_testimony(house: World) -> None:
     (word,) = answer.events
     assert (word.label, word.actor, word.applied) == ("witnessed", AGENT.id, True)
     assert [one.kind for one in answer.tried] == ["prediction"]
+    by_run = house.why(session_id, "disk_full", source_id=run_id)
+    assert (by_run.events, by_run.tried) == ([word], [])
+    by_agent = house.why(session_id, "disk_full", principal=AGENT.id)
+    assert (by_agent.events, by_agent.tried) == (answer.events, answer.tried)
+    assert not house.why(session_id, "disk_full", principal=ANN.id).events
     assert house.query_belief(session_id).rests_on.witnessed == 1
     leavings: list[dict[str, Any]] = [{"without_principals": [AGENT.id]}, {"without_source_ids": [run_id]}]
     for removed in leavings:

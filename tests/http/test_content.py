@@ -53,8 +53,20 @@ def test_nobody_chooses_how_content_is_shown(http: httpx.Client) -> None:
         Code.UNSUPPORTED_MEDIA_TYPE,
     )
     name = stored(http, PAGE, Content_Type="application/octet-stream")
-    answer = http.get(f"/v1/content/{name}", headers={"Accept": "text/html"})
-    assert answer.headers["content-type"] == "text/plain; charset=utf-8"
+    for wanted in ("text/html", "text/html, */*;q=0", "image/svg+xml", "nothing", ""):
+        answer = http.get(f"/v1/content/{name}", headers={"Accept": wanted})
+        assert (answer.status_code, answer.content) == (200, PAGE)
+        assert answer.headers["content-type"] == "text/plain; charset=utf-8"
+        assert answer.headers["content-disposition"].startswith("attachment; ")
+
+
+def test_a_body_that_says_it_is_something_else_is_not_kept(http: httpx.Client) -> None:
+    page = PAGE + b"<!-- never kept -->"
+    for kind in ("text/html", "application/json", "application/octet-stream; charset=utf-16"):
+        answer = http.post("/v1/content", content=page, headers={"Content-Type": kind})
+        error_of(answer, 415, Code.UNSUPPORTED_MEDIA_TYPE)
+    missing = http.get(f"/v1/content/{hashlib.sha256(page).hexdigest()}")
+    error_of(missing, 404, Code.CONTENT_NOT_FOUND)
 
 
 def test_what_is_asked_about_alone_has_no_body(http: httpx.Client) -> None:

@@ -79,6 +79,7 @@ class Naive:
         self.survivors = set(UNIVERSE)
         self.rests_on = {"witnessed": 0, "attested": 0}
         self.accepted: list[tuple[int, str, int]] = []
+        self.concluded: dict[str, dict[str, int]] = {}
         for at, step in enumerate(story):
             if isinstance(step, Said):
                 fell = self.survivors & set(step.names)
@@ -86,6 +87,7 @@ class Naive:
                 self.rests_on[step.label] += len(fell)
             elif step.name == "free" or self._named(step.name) in self.survivors:
                 self.accepted.append((at, step.name, len(self.survivors)))
+                self.concluded[step.name] = dict(self.rests_on)
 
     @staticmethod
     def _named(name: str) -> str:
@@ -113,6 +115,8 @@ def test_a_counterfactual_is_the_story_without_them(
     imagined = Naive([nothing if gone else step for step, gone in zip(story, silent, strict=True)])
     with World() as world:
         session_id = told(world, story)
+        for at in (1, len(story) // 2 + 1):  # what was read before is read on
+            world.query_belief(session_id, at=at)
         snapshot = world.query_belief(session_id)
         answer = world.counterfactual(
             session_id,
@@ -122,6 +126,9 @@ def test_a_counterfactual_is_the_story_without_them(
         )
         world.check(session_id)
     assert as_dict(snapshot.rests_on) == fact.rests_on
+    resting = {name: as_dict(one) for name, one in snapshot.conclusions_rest_on.items()}
+    assert resting == fact.concluded
+    assert {one.conclusion_id: as_dict(one.rests_on) for one in answer.conclusions} == resting
     assert answer.survivors == sorted(imagined.survivors)
     assert answer.restored == sorted(imagined.survivors - fact.survivors)
     assert as_dict(answer.rests_on) == imagined.rests_on
@@ -183,7 +190,7 @@ def test_a_principal_in_a_merge_is_left_out_like_any_other() -> None:
         )
         replica.ann.eliminate(session_id, **common, eliminated=["b"], justification={"n": 2})
         replica.ann.eliminate(session_id, **common, eliminated=["c"], justification=deep)
-        world.merge(session_id, replica.export(session_id))
+        assert world.merge(session_id, replica.export(session_id)).unsaid == 1
         world.check(session_id)
 
         assert as_dict(world.query_belief(session_id).rests_on) == {"witnessed": 1, "attested": 2}
@@ -193,6 +200,8 @@ def test_a_principal_in_a_merge_is_left_out_like_any_other() -> None:
             (ANN.id, "attested", {"n": 2}),
             (ANN.id, "attested", {}),
         ]
+        # What a merge could not take over is not told as if nothing had been said.
+        assert [one.unsaid for one in words] == [None, None, "too_deep"]
         imagined = world.counterfactual(session_id, without_principals=[ANN.id])
         assert imagined.survivors == ["b", "c", "d"]
         assert world.counterfactual(session_id, without_attested=True).survivors == ["b", "c", "d"]

@@ -1,5 +1,6 @@
 """`why` against a naive scan of the audit, `counterfactual` against a naive retelling of the story."""
 
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -15,7 +16,7 @@ from beliefd.kernel.policy import Policy
 from beliefd.protocol import ledger
 from beliefd.protocol.beliefs import RestsOn
 from beliefd.testing.strategies import commands, declarations, sources
-from beliefd.testing.world import ONTOLOGY, ROOT, World
+from beliefd.testing.world import AGENT, ONTOLOGY, ROOT, World
 from tests.kernel.model import Model
 
 FACTS = Facts(now="", event_id="", principal=ROOT, policy=Policy(), policy_hash="")
@@ -172,6 +173,48 @@ def test_why_names_everyone_who_was_heard_against_a_hypothesis_in_order(told: To
             # INVARIANT: what has fallen, fell by exactly one event.
             applied = {testimony.event_id for testimony in answer.events if testimony.applied}
             assert len(applied) == (hypothesis not in survivors)
+
+
+@settings(max_examples=50)
+@given(tellings(), st.integers(1, 3))
+def test_why_of_one_speaker_is_what_that_one_said_of_all_in_whatever_pages(told: Told, limit: int) -> None:
+    with World() as world:
+        session_id = tell(world, told)
+        for hypothesis in told[0].hypotheses:
+            everything = world.why(session_id, hypothesis).events
+            for name in heard_of(told[1]):
+                found = list(paged(world, session_id, hypothesis, limit, source_id=name))
+                assert found == [one for one in everything if one.source_id == name]
+            own = list(paged(world, session_id, hypothesis, limit, principal=ROOT.id))
+            assert own == [one for one in everything if one.actor == ROOT.id]
+
+
+def paged(
+    world: World, session_id: str, hypothesis: str, limit: int, **by: str
+) -> Iterator[ledger.Testimony]:
+    cursor = None
+    while True:
+        answer = world.why(session_id, hypothesis, limit=limit, cursor=cursor, **by)
+        yield from answer.events
+        if (cursor := answer.next) is None:
+            return
+
+
+def test_why_of_somebody_who_has_not_spoken_here_names_who_has() -> None:
+    with World() as world:
+        session_id = world.declare_session(["a", "b", "c"], ONTOLOGY).session_id
+        world.agent.eliminate(session_id, source_id="df", observation_id="o", eliminated=["a"])
+        for by, known in (
+            ({"source_id": "du"}, ["df"]),
+            ({"principal": "human://x"}, [AGENT.id, ROOT.id]),
+        ):
+            with pytest.raises(BeliefdError) as caught:
+                world.why(session_id, "a", **by)  # type: ignore[arg-type]
+            assert caught.value.code is Code.INVALID_REQUEST
+            ((path, _),) = by.items()
+            assert caught.value.details == {"path": path, "known": known, "count": len(known)}
+        # Who has spoken, and not of this one, is no error.
+        assert world.why(session_id, "b", source_id="df", principal=AGENT.id).events == []
 
 
 def seen(testimony: ledger.Testimony) -> tuple[Any, ...]:

@@ -10,9 +10,11 @@ import asyncpg
 import msgspec
 import pytest
 
+from beliefd.kernel.beliefs.commands import DeclareConclusion
 from beliefd.kernel.beliefs.survivors import Survivors
 from beliefd.kernel.commands import Command
 from beliefd.kernel.errors import BeliefdError, Code
+from beliefd.kernel.values import DEFAULT_SPACE
 from beliefd.ledger.envelope import Sealed
 from beliefd.ledger.replay import Folding, Position, Walk, fold
 from beliefd.ledger.state_hash import STATE_HASH_EVERY
@@ -21,6 +23,7 @@ from beliefd.protocol.rights import EVERYTHING
 from beliefd.steward.bootstrap import bootstrap
 from beliefd.steward.call import Call
 from beliefd.steward.handlers.beliefs import BeliefHandlers
+from beliefd.steward.handlers.concluded import Conclusions
 from beliefd.steward.spaces import Spaces
 from beliefd.steward.write import positions as positions_module
 from beliefd.steward.write.positions import Positions
@@ -308,7 +311,8 @@ async def query_belief(steward: Steward, session_id: str, at: int | None = None)
         "conclusions_after": None,
     }
     spaces = Spaces(steward.store, partial(system_state, steward.positions))
-    handlers = BeliefHandlers(steward.store, steward.positions, steward.declare, spaces)
+    concluded = Conclusions(steward.positions.chains)
+    handlers = BeliefHandlers(steward.store, steward.positions, steward.declare, spaces, concluded)
     return await handlers.query_belief(
         Call(principal=ALICE, rights=EVERYTHING, path={"session_id": session_id}, query=query)
     )
@@ -320,11 +324,37 @@ async def test_at_shows_the_session_as_it_stood_after_that_event(place: Place) -
     then = [await query_belief(steward, session_id)]
     for command in (obligation("o", 2), eliminate("h0001", "h0002"), eliminate("nope"), eliminate("h0003")):
         outcome = await steward.submit(session_id, command, ALICE)
-        then.append(snapshot_of(outcome.session, outcome.head))
+        snapshot = snapshot_of(outcome.session, outcome.head)
+        then.append(msgspec.structs.replace(snapshot, space=DEFAULT_SPACE))
     assert [await query_belief(steward, session_id, at=seq) for seq in range(1, 6)] == then
     again = bootstrap(await place.store()).steward
     assert [await query_belief(again, session_id, at=seq) for seq in range(1, 6)] == then
     await again.store.close()
+
+
+async def test_what_conclusions_rest_on_is_read_on_and_not_again(place: Place) -> None:
+    steward = await place.steward()
+    session_id = await declared(steward, 10)
+    concluded = Conclusions(chains := steward.positions.chains)
+    read: list[int] = []
+    stream = chains.stream
+
+    def counted(session_id: str, after: int = 0, upto: int | None = None) -> Any:
+        read.append(after)
+        return stream(session_id, after, upto)
+
+    chains.stream = counted  # type: ignore[method-assign]
+    for step in range(3):
+        await steward.submit(session_id, eliminate(f"h000{step}"), ALICE)
+        await steward.submit(session_id, DeclareConclusion(conclusion_id=f"c{step}"), ALICE)
+        position = await steward.positions.existing(session_id)
+        names = position.session.beliefs.conclusions
+        resting = await concluded.resting(position, names)
+        assert {name: one.attested for name, one in resting.items()} == {
+            f"c{at}": at + 1 for at in range(step + 1)
+        }
+    assert read == [0, 3, 5]
+    chains.stream = stream  # type: ignore[method-assign]
 
 
 async def test_at_before_the_beginning_or_past_the_head_is_refused(place: Place) -> None:

@@ -217,10 +217,16 @@ def test_what_somebody_saw_elsewhere_nobody_has_seen_here(there: World, here: Wo
     cited = said | {"cites": [{"observation": seen}]}
     told = there.agent.eliminate(session, **cited, eliminated=["h1"])
     assert (told.label, told.snapshot.rests_on.witnessed) == ("witnessed", 1)
+    there.agent.declare_conclusion(session, "free")
     imported = here.root.import_ledger(there.root.export(session))
     assert (imported.snapshot.rests_on.witnessed, imported.snapshot.rests_on.attested) == (0, 1)
+    seen_there, seen_here = (
+        one.agent.query_belief(session).conclusions_rest_on["free"].witnessed for one in (there, here)
+    )
+    assert (seen_there, seen_here) == (1, 0)
     told = here.agent.eliminate(session, **cited, eliminated=["h2"])
     assert (told.label, told.snapshot.rests_on.witnessed) == ("attested", 0)
+    assert here.agent.query_belief(session).conclusions_rest_on["free"].witnessed == 0
     here.check(session)
     folds_alike_in_node(here, session)
 

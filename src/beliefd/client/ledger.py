@@ -66,11 +66,19 @@ class LedgerCalls:
 
     @Method
     def why(
-        self, session_id: str, hypothesis: str, *, cursor: str | None = None, limit: int | None = None
+        self,
+        session_id: str,
+        hypothesis: str,
+        *,
+        cursor: str | None = None,
+        limit: int | None = None,
+        source_id: str | None = None,
+        principal: str | None = None,
     ) -> Request[Why]:
-        """Who spoke against a hypothesis, and what else was tried on it."""
+        """Who spoke against a hypothesis, and what else was tried on it; by all, or by one of them."""
         path = {"session_id": session_id, "hypothesis": hypothesis}
-        return Request(LedgerRows.why, path, query(cursor=cursor, limit=limit))
+        asked = query(cursor=cursor, limit=limit, source_id=source_id, principal=principal)
+        return Request(LedgerRows.why, path, asked)
 
     @Method
     def counterfactual(

@@ -76,27 +76,38 @@ class BeliefPolicy(Value, frozen=True):
     tier: TierName = "WRITE_LIMITED"
 
 
+KNOWN_BY_DEFAULT: Final[dict[ClaimType, dict[TierName, EvidenceState]]] = {
+    "FACT": {"WRITE_LIMITED": "stored"}
+}
+
+
 class EvidencePolicy(Value, frozen=True):
     """What counts as evidence. `hash: strict` refuses digests that are not SHA-256.
 
     `require` is how far a claim's best evidence must be known here: in one word, or by type of claim, or by
-    tier too. What is said of a tier holds for those above it, until one of them has a word of its own. That a
-    claim names no evidence at all is published with it, unless `unnamed` is `untold`.
+    tier too. What is said of a tier holds for those above it, until one of them has a word of its own. Of a
+    type or a tier that it leaves out the default holds, or with `otherwise: attested` nothing is asked for.
+    That a claim names no evidence at all is published with it, unless `unnamed` is `untold`.
     """
 
     min_confidence: Unit = 0.60
     hash: Literal["lenient", "strict"] = "lenient"
     max_age_seconds: Seconds | None = None
     require: EvidenceState | dict[ClaimType, EvidenceState | dict[TierName, EvidenceState]] = msgspec.field(
-        default_factory=lambda: {"FACT": {"WRITE_LIMITED": "stored"}}
+        default_factory=lambda: {**KNOWN_BY_DEFAULT}
     )
     unnamed: Literal["told", "untold"] = "told"
+    otherwise: Literal["default", "attested"] = "default"
 
     def required(self, claim_type: ClaimType, tier: TierName) -> EvidenceState:
         if isinstance(self.require, str):
             return self.require
-        said = self.require.get(claim_type, "attested")
-        return said if isinstance(said, str) else by_tier(said, tier, "attested")
+        said = self.require.get(claim_type, {})
+        if isinstance(said, str):
+            return said
+        # INVARIANT: whoever says something of one type or tier has said nothing of another.
+        usual = KNOWN_BY_DEFAULT.get(claim_type, {}) if self.otherwise == "default" else {}
+        return by_tier(said, tier, by_tier(usual, tier, "attested"))
 
 
 class MeasurementRule(Value, frozen=True):
@@ -411,7 +422,7 @@ EARLIER: Final[dict[str, dict[str, Any]]] = {
         "patterns": "linear",
     },
     "beliefs": {"conclusions": "free", "tier": "READ_ONLY"},
-    "evidence": {"require": "attested", "unnamed": "untold"},
+    "evidence": {"require": "attested", "unnamed": "untold", "otherwise": "attested"},
     "uncertainty": {"unwitnessed": "untold"},
     "provenance": {"sources": "any", "inputs": "any", "permissions": "any", "capabilities": "plain"},
 }

@@ -102,6 +102,7 @@ KEYS: Final[dict[str, dict[str, str]]] = {
         "hash": "Whether digests that are not SHA-256 are refused.",
         "max_age_seconds": "How old evidence may be; null is any age.",
         "require": "How far a claim's best evidence must be known here: for all, by type, or by tier too.",
+        "otherwise": "What holds for a type or a tier that `require` leaves out: the default, or nothing.",
         "unnamed": "Whether a claim that names no evidence is published with a caveat that says so.",
     },
     "FirewallPolicy": {

@@ -1,7 +1,7 @@
 """Sessions: declare hypotheses, eliminate them, come to an end (belief-server 2.1, 2.2)."""
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from heapq import nsmallest
 from itertools import dropwhile, islice
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -34,6 +34,7 @@ from beliefd.protocol.titles import session_title
 from beliefd.protocol.wire import is_longer
 
 if TYPE_CHECKING:
+    from beliefd.kernel.concluded import Resting
     from beliefd.kernel.state import Session
 
 SURVIVORS_PAGE = 10_000
@@ -81,7 +82,8 @@ class BeliefSnapshot(Answer, frozen=True):
     `seal` is there if nothing more may be written into it.
     `shortened` is there if obligations, conclusions or metadata are not listed completely. `title` is what it
     is called: its `metadata.title`, or else its conversation or its hypothesis space. `space` is where it is;
-    it is there if sessions were listed or one was asked for by itself.
+    it is there if sessions were listed or one was asked for by itself. `conclusions_rest_on` is filled if
+    one was asked for by itself: what the session rested on when each of them was last accepted.
     """
 
     session_id: str
@@ -106,6 +108,7 @@ class BeliefSnapshot(Answer, frozen=True):
     shortened: Shortened | None = None
     title: str = ""
     space: str = ""
+    conclusions_rest_on: dict[str, RestsOn] = {}
 
 
 class Listed(Struct, frozen=True):
@@ -124,13 +127,15 @@ class Declared(Answer, frozen=True):
 
 
 class Eliminated(Answer, frozen=True):
-    """`label` is that of an elimination; a merge takes over many, and has none of its own."""
+    """`label` is that of an elimination; a merge takes over many, and has none of its own. `unsaid` is how
+    many of these it could not take over the justification of; `why` says for which, and why not."""
 
     applied_eliminated: list[str]
     ignored_eliminated: list[str]
     snapshot: BeliefSnapshot
     audit_event_id: str
     label: Label | None
+    unsaid: int = 0
 
 
 class Recorded(Answer, frozen=True):
@@ -199,6 +204,11 @@ class Health(Answer, frozen=True, kw_only=True):
 
 def rests_on(beliefs: Beliefs) -> RestsOn:
     return RestsOn(witnessed=beliefs.witnessed, attested=beliefs.eliminations - beliefs.witnessed)
+
+
+def conclusions_rest_on(names: Iterable[str], resting: "Resting") -> dict[str, RestsOn]:
+    counts = ((name, resting.by_name[name]) for name in names if name in resting.by_name)
+    return {name: RestsOn(witnessed=seen, attested=unseen) for name, (seen, unseen) in counts}
 
 
 def snapshot_of(

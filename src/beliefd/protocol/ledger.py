@@ -1,6 +1,6 @@
 """The ledger: read it, verify it, ask it why, take it elsewhere."""
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Final, Literal
 
 from msgspec import Meta
 
@@ -117,7 +117,9 @@ class Testimony(Answer, frozen=True):
     """One event that spoke against a hypothesis; `applied` marks the one that eliminated it.
 
     `actor` is the principal who spoke; it is null for what was merged before merges told it. `label` says
-    whether somebody else has witnessed what the elimination rests on, `cites` what that is.
+    whether somebody else has witnessed what the elimination rests on, `cites` what that is. `unsaid` is why
+    a merged elimination has no `justification` here: it was nested too deep for a merge, policy keeps such
+    texts beside the ledger, or merges did not tell it yet. It stands in the ledger of the replica.
     """
 
     __test__ = False  # its name begins like that of a test, and it is none
@@ -133,7 +135,14 @@ class Testimony(Answer, frozen=True):
     label: Label
     cites: list[Citation]
     merged_from: str | None = None
+    unsaid: Literal["too_deep", "withheld", "untold"] | None = None
 
+
+UNSAID: Final[dict[str, str]] = {
+    "too_deep": "its justification was nested too deep for a merge; the replica has it",
+    "withheld": "its justification is kept beside the ledger; the replica has it",
+    "untold": "merges did not take justifications over yet; the replica has it",
+}
 
 TriedKind = Literal["elimination_refused", "prediction", "experiment", "claim"]
 
@@ -305,6 +314,13 @@ class LedgerRows(Vocabulary):
                 name="limit",
                 kind=Annotated[int, Meta(ge=1, le=10_000)],
                 summary="How many at most that spoke or were tried; without it, some megabytes of them",
+            ),
+            Parameter(name="source_id", kind=Id, summary="Only what this source said"),
+            Parameter(
+                name="principal",
+                kind=Id,
+                summary="Only what this principal said or tried, under any source; of evidence, who designed"
+                " its test, too",
             ),
         ),
         errors=(Code.INVALID_HYPOTHESIS_ID,),

@@ -38,6 +38,7 @@ from beliefd.steward.handlers.beliefs import BeliefHandlers, verb_handlers
 from beliefd.steward.handlers.calls import CallHandlers
 from beliefd.steward.handlers.catalogues import CatalogueHandlers
 from beliefd.steward.handlers.claims import ClaimCheckHandlers, ClaimHandlers
+from beliefd.steward.handlers.concluded import Conclusions
 from beliefd.steward.handlers.content import ContentHandlers
 from beliefd.steward.handlers.context import ContextHandlers
 from beliefd.steward.handlers.counterfactual import CounterfactualHandlers
@@ -155,7 +156,7 @@ def bootstrap(  # noqa: PLR0913 - one argument per port
     inner: dict[str, Handler] = {}
     vocabularies = (
         HookHandlers(inner, positions, in_force),
-        BeliefHandlers(ledgers, positions, steward.declare, spaces),
+        BeliefHandlers(ledgers, positions, steward.declare, spaces, Conclusions(positions.chains)),
         BatchHandlers(ledgers, submit, signer, tools, background),
         LedgerHandlers(ledgers, positions, feeds),
         SearchHandlers(ledgers),

@@ -253,13 +253,14 @@ def replay(target: Target, source: str) -> None:
 def _replayed(exported: "Exported") -> dict[str, Any]:
     from msgspec.structs import replace
 
+    from beliefd.kernel.concluded import Resting
     from beliefd.kernel.values import DEFAULT_SPACE
-    from beliefd.ledger.envelope import LedgerBroken
+    from beliefd.ledger.envelope import LedgerBroken, read_links
     from beliefd.ledger.non_interference import grounded_hash
     from beliefd.ledger.replay import fold
     from beliefd.ledger.state_hash import state_hash
     from beliefd.ledger.verify import verify as verify_entries
-    from beliefd.protocol.beliefs import Listed, snapshot_of
+    from beliefd.protocol.beliefs import Listed, conclusions_rest_on, snapshot_of
 
     header, entries = exported.header, exported.entries
     with progress("folding", len(entries)) as folded_so_far:
@@ -274,13 +275,18 @@ def _replayed(exported: "Exported") -> dict[str, Any]:
         raise LedgerBroken(1, None, "the ledger is empty")
     lanes = _lanes(exported, grounded_hash(folded.session))
     declared = msgspec.json.decode(entries[0].wire)["payload"]
-    snapshot = snapshot_of(folded.session, folded.head, listed=Listed())
+    snapshot, told = snapshot_of(folded.session, folded.head, listed=Listed()), Resting()
+    for link in read_links([one.record for one in entries]):
+        told.take(link.delta)
+    resting = conclusions_rest_on(snapshot.conclusions, told)
     return {
         "same": state_hash(folded.session) == state_hash(decided.session),
         "events": len(entries),
         "state_hash": state_hash(folded.session),
         **lanes,
-        "snapshot": replace(snapshot, space=declared.get("space") or DEFAULT_SPACE),
+        "snapshot": replace(
+            snapshot, space=declared.get("space") or DEFAULT_SPACE, conclusions_rest_on=resting
+        ),
     }
 
 

@@ -178,6 +178,8 @@ def list_(**asked: Any) -> Question:
     session,
     SESSION,
     argument("hypothesis"),
+    option("--source", "source_id", metavar="SOURCE", help="Only what it said."),
+    option("--principal", metavar="PRINCIPAL", help="Only what whoever has this id said or tried."),
     option("--cursor", metavar="PLACE", help="Go on where the page before ended."),
 )
 def why(session_id: str, hypothesis: str, **asked: Any) -> Question:

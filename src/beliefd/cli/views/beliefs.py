@@ -33,7 +33,7 @@ from beliefd.protocol.beliefs import (
     Ruled,
     SessionPage,
 )
-from beliefd.protocol.ledger import Counterfactual, Tried, TriedKind, Why
+from beliefd.protocol.ledger import UNSAID, Counterfactual, Tried, TriedKind, Why
 
 SHOWN_NAMES = 120
 TRIED: dict[TriedKind, str] = {
@@ -83,7 +83,9 @@ def snapshot(answer: BeliefSnapshot) -> RenderableType:
         )
     for name, times in answer.conclusions.items():
         again = f" ({times} times)" if times > 1 else ""
-        lines.append(Text.assemble(("conclusion ", "dim"), (visible(name), "green"), again))
+        on = answer.conclusions_rest_on.get(name)
+        line = Text.assemble(("conclusion ", "dim"), (visible(name), "green"), again)
+        lines.append(line if on is None else line.append("  on ", "dim").append_text(rests(on)))
     return Group(*lines, *_shortened(answer))
 
 
@@ -128,6 +130,8 @@ def eliminated(answer: Eliminated) -> RenderableType:
     )
     if answer.ignored_eliminated:
         fell.append(f"; ignored: {first_names(answer.ignored_eliminated)}", "dim")
+    if answer.unsaid:
+        fell.append(f"; {answer.unsaid} without justification: `session why` says why", "yellow")
     return Group(fell, snapshot(answer.snapshot))
 
 
@@ -200,6 +204,7 @@ def why(answer: Why) -> RenderableType:
                 f" on `{visible(item.observation_id)}`",
                 (f"  merged from {item.merged_from}" if item.merged_from else "", "dim"),
                 (f"  {_because(item.justification)}" if item.justification else ""),
+                (f"  {UNSAID[item.unsaid]}" if item.unsaid else "", "yellow"),
             )
         )
         lines += [Text(f"        cites {' '.join(map(visible, cited.named))}", "dim") for cited in item.cites]

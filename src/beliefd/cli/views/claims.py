@@ -189,7 +189,8 @@ def _raised_words(claim: Claim, higher: RaisedTier) -> str:
 
 def _action_words(action: DecidedAction) -> str:
     if action.tool is not UNSET:
-        return f"to call {visible(action.tool)}"
+        where = f" of {visible(action.upstream)}" if action.upstream else ""
+        return f"to call {visible(action.tool)}{where}"
     return f"the status of {visible(action.proposition or '')}"
 
 

@@ -28,7 +28,7 @@ def detectors(lines: "Sequence[Line]", rate: float) -> RenderableType:
         table.add_row(
             visible(line.name),
             visible(line.detector),
-            *map(_shown, (line.hits, line.false_alarms, line.hits_at_rate, line.false_alarms_at_rate)),
+            *map(shown, (line.hits, line.false_alarms, line.hits_at_rate, line.false_alarms_at_rate)),
             end_section=last,
         )
     note = (
@@ -37,7 +37,8 @@ def detectors(lines: "Sequence[Line]", rate: float) -> RenderableType:
     return Group(table, Text(note, "dim"))
 
 
-def _shown(rate: "Rate") -> str:
+def shown(rate: "Rate") -> str:
+    """How many were flagged, and the rate with its interval; `-` if there was nothing to flag."""
     if not rate.total:
         return "-"
     low, high = rate.interval

@@ -17,7 +17,7 @@ from beliefd.protocol.beliefs import ArchivedSession, BeliefSnapshot, SessionPag
 from beliefd.protocol.claims import BundlePage
 from beliefd.protocol.experiments import ExperimentView
 from beliefd.protocol.headlines import headline_of
-from beliefd.protocol.ledger import AuditPage, Counterfactual, Why
+from beliefd.protocol.ledger import UNSAID, AuditPage, Counterfactual, Why
 from beliefd.protocol.visible import visible
 from beliefd.steward.offload import offload
 
@@ -172,7 +172,8 @@ async def why(visitor: Visitor) -> Seen:
     found: Why | Reading = await visitor.ask_at_length("why", asked)
     if isinstance(found, Why):
         found = msgspec.convert(await revealed(visitor, found), Why)
-    values = {"hypothesis": visitor.path["hypothesis"], **await _answer(visitor, found)}
+    told = {"hypothesis": visitor.path["hypothesis"], "unsaid": UNSAID}
+    values = {**told, **await _answer(visitor, found)}
     return Seen("why.html", values)
 
 

@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 import msgspec
 
-from beliefd.kernel.claims.bundle import MAX_CLAIMS, Claim, refuse_shared_ids
+from beliefd.kernel.claims.bundle import MAX_CLAIMS, Claim, refuse_many_pointers, refuse_shared_ids
 from beliefd.kernel.intents.state import EpistemicStatus
 from beliefd.kernel.values import Id, Remark, TierName, Value
 
@@ -24,6 +24,7 @@ class DecideApproval(Value, frozen=True, tag_field="verb", tag="DECIDE_APPROVAL"
     to_status: EpistemicStatus | None = None
 
     def __post_init__(self) -> None:
+        refuse_many_pointers(self.claims)
         refuse_shared_ids(self.claims)
 
 

@@ -89,14 +89,22 @@ class RequestTermination(Value, frozen=True, tag_field="verb", tag="REQUEST_TERM
     context: Said = {}
 
 
+Unsaid = Literal["too_deep", "withheld"]
+"""Why a merge does not say why: it was nested too deep to stand in one, or policy keeps such texts apart."""
+
+
 class ReplicaElimination(Value, frozen=True):
-    """One elimination that a replica recorded while it was apart: who made it, why, and what label it has."""
+    """One elimination that a replica recorded while it was apart: who made it, why, and what label it has.
+
+    `unsaid` is there if its `justification` is not: that stands in the ledger of the replica.
+    """
 
     event_id: Id
     source_id: Id
     observation_id: Id
     eliminated: tuple[Id, ...]
     justification: Object | UnsetType = UNSET
+    unsaid: Unsaid | UnsetType = UNSET
     actor: Id | UnsetType = UNSET
     label: Label | UnsetType = UNSET
 

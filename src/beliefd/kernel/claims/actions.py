@@ -13,9 +13,8 @@ from beliefd.kernel.state import Session
 
 def unknown_action(session: Session | None, bundle: ClaimBundle, facts: Facts) -> Refused | None:
     """The refusal of a bundle that decides about what nobody knows; without a session, tools alone count."""
-    for place, _, tool in unknown_tools(bundle, findings_of(facts).tools or {}):
-        path = f"$.claims[{place}].action.tool"
-        return refused(Code.INVALID_REQUEST, f"no tool `{tool}` is registered", path)
+    for place, _, action in unknown_tools(bundle, findings_of(facts).tools or {}):
+        return refused(Code.INVALID_REQUEST, action.unknown, f"$.claims[{place}].action.tool")
     if session is None:
         return None
     for place, claim in enumerate(bundle.claims):

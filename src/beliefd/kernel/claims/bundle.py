@@ -21,6 +21,7 @@ from beliefd.kernel.values import (
     TierName,
     Timestamp,
     Unit,
+    Upstream,
     Value,
     refuse_impossible,
 )
@@ -84,14 +85,31 @@ class Uncertainty(Value, frozen=True):
 
 
 class DecidedAction(Value, frozen=True):
-    """What a DECISION decides: to call a tool, or to change the status of a proposition. One of the two."""
+    """What a DECISION decides: to call a tool, or to change the status of a proposition. One of the two.
+
+    `upstream` is the catalogue that the tool is pinned in, as in a proposal of that call.
+    """
 
     tool: Id | msgspec.UnsetType = msgspec.UNSET
     proposition: Id | msgspec.UnsetType = msgspec.UNSET
+    upstream: Upstream | msgspec.UnsetType = msgspec.UNSET
 
     def __post_init__(self) -> None:
         if (self.tool is msgspec.UNSET) == (self.proposition is msgspec.UNSET):
             raise ValueError("an action is either a `tool` or a `proposition`")
+        if self.proposition is not msgspec.UNSET and self.upstream is not msgspec.UNSET:
+            raise ValueError("`upstream` is where a `tool` is pinned, and a `proposition` is not")
+
+    @property
+    def key(self) -> str:
+        """What its tool is found under. No id has a line break: a tool here and one upstream stay two."""
+        return f"{self.upstream}\n{self.tool}" if self.upstream else self.tool or ""
+
+    @property
+    def unknown(self) -> str:
+        """What is said of a tool that nobody knows."""
+        where = f"pinned in catalogue `{self.upstream}`" if self.upstream else "registered"
+        return f"no tool `{self.tool}` is {where}"
 
 
 class Claim(Value, frozen=True):
@@ -181,10 +199,7 @@ class ClaimBundle(Value, frozen=True):
     def __post_init__(self) -> None:
         if self.timestamp is not None:
             refuse_impossible(self.timestamp, "timestamp")
-        # A few claims cannot have so many, and most bundles have a few.
-        many = len(self.claims) * MAX_POINTERS > MAX_POINTERS_IN_ALL
-        if many and sum(len(claim.evidence_pointers) for claim in self.claims) > MAX_POINTERS_IN_ALL:
-            raise ValueError(f"more than {MAX_POINTERS_IN_ALL} pointers in all in field `claims`")
+        refuse_many_pointers(self.claims)
         refuse_shared_ids(self.claims)
 
 
@@ -194,6 +209,13 @@ _id_of: Final = attrgetter("id")
 def claim_id(claim: Claim, place: int) -> str:
     """What a claim is called in its bundle. It must be known before the bundle has an id of its own."""
     return claim.id or f"claim-{place}"
+
+
+def refuse_many_pointers(claims: tuple[Claim, ...]) -> None:
+    # A few claims cannot have so many, and most bundles have a few.
+    many = len(claims) * MAX_POINTERS > MAX_POINTERS_IN_ALL
+    if many and sum(len(claim.evidence_pointers) for claim in claims) > MAX_POINTERS_IN_ALL:
+        raise ValueError(f"more than {MAX_POINTERS_IN_ALL} pointers in all in field `claims`")
 
 
 def refuse_shared_ids(claims: tuple[Claim, ...]) -> None:

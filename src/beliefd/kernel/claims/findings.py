@@ -27,13 +27,23 @@ class RejectedBefore(Value, frozen=True, omit_defaults=True):
         return f"the same words were rejected by {self.by} on {self.at}{where}{why}"
 
 
+class Unread(Value, frozen=True):
+    """Of more than `limit` things that a bundle cites, those that were not looked at."""
+
+    limit: int
+    names: tuple[str, ...]
+
+
 class ClaimFindings(Value, frozen=True, tag_field="of", tag="claims"):
     """Facts for the gates. `content` says, for each SHA-256 whose bytes are at hand, whether they match.
 
     `others` is there if more than one detector was asked: what those after the first found. `brought` says
     who stored that content. `seen` are the cited calls whose results say what no caller of the session had
-    put in. `measured` is what came of the raw answers that came with claims, by the claim's id.
-    `tools` are the tiers, as registered, of the tools that claims name; one that is not there is not known.
+    put in. `unheard` are cited calls and `unhashed` is stored content that were not looked at, because the
+    bundle cites too many; entries without them say of such what they say of what nobody has seen.
+    `measured` is what came of the raw answers that came with claims, by the claim's id. `tools` are
+    the tiers, as registered, declared or pinned, of the tools that claims name; one that is not there is not
+    known. Of a tool in a catalogue the name is the catalogue's, a line break and its own.
     Entries without it are older than the rules about origins, actions and evidence, and are judged without
     them. `fallen` is there if claims are about eliminated hypotheses: the event that eliminated each.
     `rejected` is what people rejected in other sessions, by the digest of the words. Entries without it are
@@ -50,6 +60,8 @@ class ClaimFindings(Value, frozen=True, tag_field="of", tag="claims"):
     content: dict[str, Literal["match", "mismatch"]] = {}
     brought: dict[str, tuple[Bringer, ...]] | UnsetType = UNSET
     seen: tuple[str, ...] | UnsetType = UNSET
+    unheard: Unread | UnsetType = UNSET
+    unhashed: Unread | UnsetType = UNSET
     recent: int = 0
     origin: str | None = None
     measured: dict[str, MeasurementFindings] | UnsetType = UNSET

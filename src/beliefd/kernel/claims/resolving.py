@@ -57,7 +57,7 @@ def _resolved(
 ) -> PointerStanding:
     if session is not None and pointer.source.startswith(RECORDED):
         return _recorded(pointer, session, findings, proposers)
-    if not findings.content and len(pointer.evidence_hash) == SHA256_DIGITS:
+    if not findings.content and not findings.unhashed and len(pointer.evidence_hash) == SHA256_DIGITS:
         return UNSEEN
     return _stored(pointer.evidence_hash.lower(), findings, proposers)
 
@@ -87,6 +87,8 @@ def _call(name: str, sha256: str, session: Session, findings: ClaimFindings) -> 
         return _other("call", call, hashed)
     if call.label == ATTESTED:
         return _attested(f"{shown(call.agent_id)} ran `{shown(call.tool_id)}` and says that this came of it")
+    if (unheard := findings.unheard) and call.call_id in unheard.names:
+        return _attested(f"not looked at: more than {unheard.limit} calls are cited")
     if call.call_id not in (findings.seen or ()):
         elsewhere = "" if session.transfers.foreign is None else "is from elsewhere, or "
         return _attested(f"the result of `{shown(call.tool_id)}` {elsewhere}repeats what callers put in")
@@ -117,6 +119,8 @@ def _other(kind: str, found: object | None, hashed: str | None) -> PointerStandi
 def _stored(sha256: str, findings: ClaimFindings, proposers: tuple[str, ...]) -> PointerStanding:
     if len(sha256) != SHA256_DIGITS:
         return _attested(f"its hash of {len(sha256)} hex digits is not SHA-256, so nobody can recompute it")
+    if (unhashed := findings.unhashed) and sha256 in unhashed.names:
+        return _attested(f"not looked at: more than {unhashed.limit} stored contents are cited")
     if findings.content.get(sha256) != "match":
         return UNSEEN
     brought = (findings.brought or {}).get(sha256, ())

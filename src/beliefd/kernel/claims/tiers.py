@@ -9,7 +9,7 @@ from typing import Final
 
 from msgspec import UNSET, Struct, UnsetType
 
-from beliefd.kernel.claims.bundle import Claim, ClaimBundle, claim_id
+from beliefd.kernel.claims.bundle import Claim, ClaimBundle, DecidedAction, claim_id
 from beliefd.kernel.names import covers
 from beliefd.kernel.policy import Policy, TierRaise
 from beliefd.kernel.scan.whole_words import first_said, phrases, whole_words
@@ -61,7 +61,7 @@ class ClaimTiers(Struct, frozen=True):
 
 
 def effective_tiers(bundle: ClaimBundle, proposer: str, policy: Policy, tools: ToolTiers) -> ClaimTiers:
-    """`tools` are the tiers of registered tools, as they say of themselves."""
+    """`tools` are the tiers of tools that are known, as they say of themselves, by `DecidedAction.key`."""
     rules = policy.tiers.raise_
     if _only_declared(bundle, policy):
         return ClaimTiers(_declared(bundle))
@@ -111,12 +111,12 @@ def riskiest(bundle: ClaimBundle, raised: Raised) -> Claim:
     return max(bundle.claims, key=tiers_of(bundle, raised).of)
 
 
-def unknown_tools(bundle: ClaimBundle, tools: ToolTiers) -> Iterator[tuple[int, Claim, str]]:
-    """Claims that decide to call what is not registered: their places, themselves, and the tool."""
+def unknown_tools(bundle: ClaimBundle, tools: ToolTiers) -> Iterator[tuple[int, Claim, DecidedAction]]:
+    """Claims that decide to call what nobody knows: their places, themselves, and what they decide."""
     for place, claim in enumerate(bundle.claims):
-        tool = UNSET if claim.action is UNSET else claim.action.tool
-        if tool is not UNSET and tool not in tools:
-            yield place, claim, tool
+        action = claim.action
+        if action is not UNSET and action.tool is not UNSET and action.key not in tools:
+            yield place, claim, action
 
 
 def _by_action(claim: Claim, policy: Policy, tools: ToolTiers) -> Iterator[tuple[Tier, str]]:
@@ -125,8 +125,8 @@ def _by_action(claim: Claim, policy: Policy, tools: ToolTiers) -> Iterator[tuple
         return
     if (tool := claim.action.tool) is UNSET:
         yield Tier[policy.tiers.propositions], f"status of proposition `{claim.action.proposition}`"
-    elif (own := tools.get(tool)) is None:
-        yield Tier.PRIVILEGE, f"no tool `{tool}` is registered"
+    elif (own := tools.get(claim.action.key)) is None:
+        yield Tier.PRIVILEGE, claim.action.unknown
     else:
         tier = Tier[policy.tool_tier(tool, own)]
         yield tier, f"tool `{tool}` is {tier.name}" + (", by policy" if tier > Tier[own] else "")

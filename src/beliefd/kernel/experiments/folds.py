@@ -50,13 +50,18 @@ def run_recorded(session: Session, event: RunRecorded) -> Session:
     return replace(session, experiments=held, intents=session.intents.changed_by((), event.propositions))
 
 
+def witnessed_by(event: EvidenceLinked) -> int:
+    """How many of the hypotheses that fell by evidence fell by witnessed evidence."""
+    return len(event.eliminated) if event.evidence.witnessed else 0
+
+
 def evidence_linked(session: Session, event: EvidenceLinked) -> Session:
     held, one = session.experiments, event.evidence
     held = replace(held, evidence=held.evidence.insert(one.evidence_id, one))
     return replace(
         session,
         experiments=held,
-        beliefs=session.beliefs.without(event.eliminated, len(event.eliminated) if one.witnessed else 0),
+        beliefs=session.beliefs.without(event.eliminated, witnessed_by(event)),
         intents=session.intents.changed_by((), event.propositions),
     )
 

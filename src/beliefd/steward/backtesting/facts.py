@@ -10,7 +10,8 @@ from msgspec import UNSET, Struct
 from msgspec.structs import replace
 
 from beliefd.kernel.approvals.commands import DecideApproval
-from beliefd.kernel.approvals.state import CallSubject
+from beliefd.kernel.approvals.state import BundleSubject, CallSubject
+from beliefd.kernel.claims.bundle import Claim, DecidedAction
 from beliefd.kernel.claims.commands import SubmitClaims
 from beliefd.kernel.claims.findings import ClaimFindings
 from beliefd.kernel.claims.tiers import effective_tiers
@@ -92,7 +93,7 @@ class Refreshing:
                 return calls
             return replace(calls, findings=replace(found, call=calls.findings.calls[0] or found.call))
         if isinstance(found, ClaimFindings):
-            return Refreshed(found, whole=self._claims(command, found, who))
+            return Refreshed(found, whole=self._claims(session, command, found, who))
         return Refreshed(found)
 
     def _proposal(self, candidates: Sequence[Candidate], found: ProposalFindings) -> Refreshed:
@@ -147,9 +148,11 @@ class Refreshing:
             raise Doubt(UNPROVEN)
         return _declared(tool, found, candidate.args, self._now)
 
-    def _claims(self, command: Command, found: ClaimFindings, who: str) -> str:
+    def _claims(self, session: Session, command: Command, found: ClaimFindings, who: str) -> str:
         if not self._detectors:
             return OTHER_DETECTORS
+        if any(self._is_other(one.action) for one in _claims(session, command) if one.action is not UNSET):
+            return OTHER_TOOL
         if isinstance(command, SubmitClaims):
             if self._was.security.rate_limit <= found.recent < self._now.security.rate_limit:
                 return OVER_THE_RATE
@@ -160,6 +163,26 @@ class Refreshing:
             if tiers[0] != tiers[1]:
                 return OTHER_TIER
         return ""
+
+    def _is_other(self, action: DecidedAction) -> bool:
+        """May the recorded tier of a tool come from a policy that says something else of it now?"""
+        if action.tool is UNSET or (self._is_same(action.tool) and (self._same_pins or not action.upstream)):
+            return False
+        said = (policy.tools.get(action.tool, policy.tools.get(ALL)) for policy in (self._was, self._now))
+        return bool(action.upstream) or any(one is not None and one.is_run_by_caller for one in said)
+
+
+def _claims(session: Session, command: Command) -> Sequence[Claim]:
+    """The claims that a command brings, or that a person decides about."""
+    if isinstance(command, SubmitClaims):
+        return command.bundle.claims
+    if not isinstance(command, DecideApproval):
+        return ()
+    if command.claims:
+        return command.claims
+    approval = session.approvals.by_id.get(command.approval_id)
+    bundle = approval.subject.bundle if approval and isinstance(approval.subject, BundleSubject) else None
+    return () if bundle is None else bundle.claims
 
 
 def _candidates(session: Session, command: Command) -> Sequence[Candidate]:

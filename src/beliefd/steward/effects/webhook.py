@@ -196,6 +196,7 @@ def _message(row: InboxRow, approval: Approval) -> bytes:
             "gate": approval.gate,
             "asking": approval.asking,
             "tier": approval.tier,
+            "proposer": approval.proposer.id,
             "reason": visible(approval.reason),
             "content_hash": approval.content_hash,
             "opened_at": approval.opened_at,

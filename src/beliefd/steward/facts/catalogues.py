@@ -82,13 +82,17 @@ class Catalogues:
         found = self._held.get((upstream, space))
         return await self.held(upstream, space) if found is None else found
 
-    async def offered_to(self, session: Session, candidates: Iterable[Candidate], policy: Policy) -> Offered:
-        """What candidates name that are calls of tools in catalogues of their session's space."""
+    async def offered_to(
+        self, session: Session | None, candidates: Iterable[Candidate], policy: Policy
+    ) -> Offered:
+        """What candidates name that are calls of tools in catalogues of their session's space; without a
+        session, of the default one."""
         calls = (one for one in candidates if isinstance(one, CallCandidate))
         names = {(one.upstream, one.tool_id) for one in calls if one.upstream is not UNSET}
         if not names:
             return {}
-        space = await self._spaces.of(session.session_id) or DEFAULT_SPACE
+        space = None if session is None else await self._spaces.of(session.session_id)
+        space = space or DEFAULT_SPACE
         held = {upstream: await self.held(upstream, space) for upstream, _ in names}
         return {name: self._tool(held[name[0]], name[1], policy) for name in names}
 

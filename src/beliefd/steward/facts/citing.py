@@ -3,11 +3,12 @@
 from collections.abc import Collection, Iterable
 from typing import Any, Final
 
-from msgspec import UNSET
+from msgspec import UNSET, UnsetType
 from msgspec.structs import replace
 
-from beliefd.kernel.beliefs.commands import Eliminate
+from beliefd.kernel.beliefs.commands import MAX_CITED, Eliminate
 from beliefd.kernel.beliefs.findings import CitationFindings
+from beliefd.kernel.claims.findings import Unread
 from beliefd.kernel.observations.rules import numbers_in, repeats
 from beliefd.kernel.state import Session
 from beliefd.kernel.substrate.echo import echoes, put_in
@@ -18,8 +19,8 @@ from beliefd.steward.facts.reported import with_witnessed
 from beliefd.steward.offload import in_pool
 from beliefd.stores.base import Store, Within
 
-MOST_CITED: Final = 10
-"""Of so many cited calls it is looked up whether they say anything; the rest counts as not seen."""
+MOST_HEARD: Final = MAX_CITED
+"""Of so many cited calls it is looked up whether they say anything: of all that one elimination may cite."""
 
 
 def cites_calls(command: Eliminate) -> bool:
@@ -33,20 +34,21 @@ async def citation_findings(
     """Which of the cited calls the server is a witness of."""
     cites = () if command.cites is UNSET else command.cites
     names = (one.call for one in cites if one.call is not UNSET)
-    return CitationFindings(seen=await seen_calls(store, session, names, within))
+    return CitationFindings(seen=(await seen_calls(store, session, names, within))[0])
 
 
-async def seen_calls(store: Store, session: Session, names: Iterable[str], within: Within) -> tuple[str, ...]:
-    """Of these calls, those that the server is a witness of: their results say what no caller had said.
+async def seen_calls(
+    store: Store, session: Session, names: Iterable[str], within: Within
+) -> tuple[tuple[str, ...], Unread | UnsetType]:
+    """Of these calls, those that the server is a witness of: their results say what no caller had said; and
+    those that were not looked at.
 
     INVARIANT: of the cited calls so many are looked at, of what callers put in so much, and no more.
     """
     calls = session.substrate.calls
     cited = [name for name in dict.fromkeys(names) if name in calls and calls[name].outcome is not None]
-    if not cited:
-        return ()
     seen = []
-    for name in cited[:MOST_CITED]:
+    for name in cited[:MOST_HEARD]:
         # What is decided and not written yet has not been seen.
         seq = await store.seq_of(session.session_id, calls[name].outcome or "")
         for sealed in () if seq is None else await store.entries(session.session_id, seq - 1, 1):
@@ -59,7 +61,8 @@ async def seen_calls(store: Store, session: Session, names: Iterable[str], withi
             args = [one.args for one in calls.values() if one.scheduled_at <= entry.ts]
             if await in_pool("parse", _tells, entry, args):
                 seen.append(name)
-    return tuple(seen)
+    unheard = tuple(cited[MOST_HEARD:])
+    return tuple(seen), Unread(limit=MOST_HEARD, names=unheard) if unheard else UNSET
 
 
 def _tells(entry: Entry, args: list[Any]) -> bool:

@@ -58,7 +58,6 @@ from beliefd.steward.facts.authority import (
 )
 from beliefd.steward.facts.call_facts import (
     Proof,
-    Tools,
     call_finding,
     confirmed_finding,
     proposal_findings,
@@ -177,8 +176,7 @@ class FactFinder(Examiner):
         buckets: Buckets,
         graph: Graph,
     ) -> None:
-        super().__init__(store, registry, spaces, detector, graph)
-        self._catalogues = catalogues
+        super().__init__(store, registry, spaces, detector, catalogues, graph)
         self.meter = meter
         self._authorities = Authorities(directory, spaces)
         self._shares = Shares(store)
@@ -257,20 +255,17 @@ class FactFinder(Examiner):
         return await self._for_decision(session, command, policy, unwritten)
 
     async def sampled(
-        self, command: SubmitClaims, principal: Principal, policy: Policy, size: int
+        self, command: SubmitClaims, session: Session | None, principal: Principal, policy: Policy, size: int
     ) -> Sampled:
         """What the server's own model answers about claims without a measurement, if policy has it asked."""
         if policy.uncertainty.missing != "sample":
             return NOTHING_SAMPLED
         refuse_too_long(command.bundle, policy, size)
-        wanted = list(wanted_of(command, principal.id, policy, self._tool_tiers(command.bundle)))
+        tools = await self._tool_tiers(command.bundle, session, policy)
+        wanted = list(wanted_of(command, principal.id, policy, tools))
         if not wanted or self._is_over(principal, policy):  # nothing is spent on who is stopped anyway
             return NOTHING_SAMPLED
         return await self.meter.sample(wanted)
-
-    async def _tools(self, session: Session, candidates: Sequence[Candidate], policy: Policy) -> Tools:
-        offered = await self._catalogues.offered_to(session, candidates, policy)
-        return Tools(self._registry, offered)
 
     async def refinding(self, session: Session, candidate: Candidate, policy: Policy) -> Refind:
         """What finds out about a call beside its token and its origin, for calls with other arguments."""
@@ -424,7 +419,7 @@ class FactFinder(Examiner):
             return replace(confirmed, authority=authority, **JUDGED)
         if isinstance(subject, BundleSubject) and subject.bundle is not None:
             unread = Threat(detector=NOBODY)
-            tiers = self._tool_tiers(subject.bundle)
+            tiers = await self._tool_tiers(subject.bundle, session, policy)
             return ClaimFindings(threat=unread, tools=tiers, authority=authority, **JUDGED)
         return AuthorityFindings(authority=authority, **JUDGED)
 

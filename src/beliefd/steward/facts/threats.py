@@ -25,6 +25,8 @@ Detector = Callable[[Texts, int, Sequence[int]], Threat]
 BUILTIN: Final = "builtin"
 IN_PLACE: Final = 2 * 1024
 """Bytes that the built-in detector reads on the event loop; a thread costs more than so little text does."""
+IN_A_TURN: Final = 16 * 1024
+"""Bytes that it reads there in one turn of the loop, for all callers together; the rest waits its turn."""
 LONG: Final = 32 * 1024
 MAX_RUNNING: Final = 16
 """So many questions may be with detectors at once; those that hang count too."""
@@ -60,7 +62,8 @@ class ThreatFinder:
 
     def __init__(self, detectors: Detector | Mapping[str, Detector] | None = None) -> None:
         self._detectors = _by_name(detectors)
-        self._running = 0
+        self._running = self._read = 0
+        self._loop: asyncio.AbstractEventLoop | None = None
         self._by_asker: Counter[str] = Counter()
         # Ours read one bundle at a time: more threads would only take turns with the event loop.
         self._turns = {name: threading.Lock() for name, one in self._detectors.items() if _is_ours(one)}
@@ -79,6 +82,7 @@ class ThreatFinder:
             return (Threat(detector=names[0] if names else NOBODY, failed=failed),)
         question = _Question(texts, tier, trail, asker)
         if len(names) == 1 and size <= IN_PLACE and self._detectors.get(names[0]) is assess:
+            await self._room_for(size)
             return (question.put_to(names[0], assess),)  # as mostly: nothing has to be waited for
         try:
             asked = [self._asked(name, question, size, rules.timeout_ms) for name in names]
@@ -93,6 +97,7 @@ class ThreatFinder:
         if detector is None:
             return Threat(detector=name, failed=f"it is not set up here; serve with `--detector {name}`")
         if detector is assess and size <= IN_PLACE:
+            await self._room_for(size)
             return question.put_to(name, detector)
         if self._running >= MAX_RUNNING:
             return Threat(detector=name, failed=f"{MAX_RUNNING} earlier questions hang")
@@ -104,6 +109,19 @@ class ThreatFinder:
             return await asyncio.wait_for(self._apart(name, detector, question), turns * timeout_ms / 1000)
         except TimeoutError:
             return Threat(detector=name, failed=f"no answer within {timeout_ms} ms")
+
+    async def _room_for(self, size: int) -> None:
+        """INVARIANT: however many ask at once, between two of its turns the loop waits for so many bytes."""
+        if (loop := asyncio.get_running_loop()) is not self._loop:
+            self._loop, self._read = loop, 0
+        while self._read + size > IN_A_TURN:  # noqa: ASYNC110 - one turn of the loop is waited for
+            await asyncio.sleep(0)  # the count begins anew before whoever waited goes on
+        if not self._read:
+            loop.call_soon(self._next_turn)
+        self._read += size
+
+    def _next_turn(self) -> None:
+        self._read = 0
 
     def _apart(self, name: str, detector: Detector, question: _Question) -> "asyncio.Future[Threat]":
         """In a thread: measured, it holds the event loop up for some milliseconds, as a process does."""

@@ -34,6 +34,7 @@ from beliefd.protocol.operations import BY_NAME, Operation
 from beliefd.protocol.wire import bind, convert, convert_in_slices, longest_list
 from beliefd.steward.call import Call, space_of
 from beliefd.steward.facts.finder import NO_ATTACHMENTS, Attachments
+from beliefd.steward.handlers.concluded import Conclusions
 from beliefd.steward.handlers.shared import Room, archived_view, cut, view_of
 from beliefd.steward.offload import HEAVY_BYTES, HEAVY_ITEMS, offload
 from beliefd.steward.spaces import Spaces
@@ -69,6 +70,7 @@ class BeliefHandlers(Struct, frozen=True):
     positions: Positions
     declare: Callable[..., Awaitable[Outcome]]
     spaces: Spaces
+    conclusions: Conclusions
 
     async def declare_session(self, call: Call) -> Answer:
         command: DeclareSession = await _converted(call.body, DeclareSession, call)
@@ -126,7 +128,9 @@ class BeliefHandlers(Struct, frozen=True):
         beliefs = position.session.beliefs
         heavy = max(limit, len(beliefs.obligations), len(beliefs.conclusions)) > HEAVY_ITEMS
         asked = (position.session, position.head, limit, after, position.due, listed)
-        return await self._placed(await offload(heavy, snapshot_of, *asked, kind="question"))
+        snapshot = await offload(heavy, snapshot_of, *asked, kind="question")
+        resting = await self.conclusions.resting(position, snapshot.conclusions)
+        return await self._placed(replace(snapshot, conclusions_rest_on=resting))
 
     async def _placed(self, snapshot: BeliefSnapshot) -> BeliefSnapshot:
         """With its space, which the ledger of a session need not name."""

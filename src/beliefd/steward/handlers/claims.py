@@ -124,8 +124,9 @@ class ClaimHandlers(Struct, frozen=True):
         command, policy = await read_beside(call), self.in_force.policy
         attached = Attachments(call.origin, size=call.size)
         if samples_first(policy):
-            await self.positions.existing(call.session_id)  # before a model is asked for nothing
-            sampled = await self.finder.sampled(command, call.principal, policy, call.size)
+            position = await self.positions.existing(call.session_id)  # or a model is asked for nothing
+            session = position.session
+            sampled = await self.finder.sampled(command, session, call.principal, policy, call.size)
             attached = replace(attached, sampled=sampled)
         return judgement_of(await submit_on_behalf(call, self.submit, call.session_id, command, attached))
 

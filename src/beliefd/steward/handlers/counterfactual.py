@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Mapping
 from heapq import nsmallest
 from typing import Final
 
-from msgspec import UNSET, Struct
+from msgspec import Struct
 
 from beliefd.kernel.beliefs.commands import Eliminate, Merge
 from beliefd.kernel.beliefs.events import ConclusionRuled
@@ -14,7 +14,6 @@ from beliefd.kernel.event import Refused
 from beliefd.kernel.experiments.commands import LinkEvidence
 from beliefd.kernel.experiments.events import EvidenceLinked
 from beliefd.kernel.policy import Policy
-from beliefd.kernel.values import shown
 from beliefd.ledger.envelope import Sealed, read
 from beliefd.ledger.left_out import LeftOut
 from beliefd.ledger.replay import Redecided, Redeciding
@@ -31,13 +30,12 @@ from beliefd.protocol.wire import bind, convert
 from beliefd.steward.call import Call
 from beliefd.steward.handlers.ledger import DecidedUnder
 from beliefd.steward.handlers.shared import Room
+from beliefd.steward.handlers.speakers import Speakers
 from beliefd.steward.offload import in_pool
 from beliefd.steward.write.positions import existing_head, session_not_found
 from beliefd.stores.base import Store
 from beliefd.wanted import check_wanted, tell_read
 
-KNOWN: Final = 20
-"""How many names an error lists; the rest are counted."""
 SEVERAL: Final = object()
 
 
@@ -85,8 +83,7 @@ class Imagining:
         )
         self._factual = Redeciding(policies)
         self._imagined = Redeciding(policies, self._left_out)
-        self._sources: set[str] = set()
-        self._principals: set[str] = set()
+        self._speakers = Speakers()
         self._alone = (Alone(lambda word: word.source), Alone(lambda word: word.principal))
         self._conclusions = Conclusions(asked.conclusions_after)
 
@@ -96,7 +93,7 @@ class Imagining:
             entry = read(sealed.record)
             step, other = self._factual.take(entry), self._imagined.take(entry)
             assert step is not None  # noqa: S101 - nothing is left out of what was
-            self._meet(step)
+            self._speakers.meet(step.entry.actor.id, step.command)
             for word in _words(step):
                 fell = _has_fallen(word.hypothesis, step.session.beliefs.survivors)
                 for alone in self._alone:
@@ -107,23 +104,11 @@ class Imagining:
                     self._conclusions.add(_basis(step, step.event, other, *self._alone))
             tell_read(sealed.seq)
 
-    def _meet(self, step: Redecided) -> None:
-        self._principals.add(step.entry.actor.id)
-        command = step.command
-        if isinstance(command, Eliminate):
-            self._sources.add(command.source_id)
-        elif isinstance(command, LinkEvidence):
-            self._sources.add(command.run_id)
-        elif isinstance(command, Merge):
-            self._sources.update(one.source_id for one in command.eliminations)
-            self._principals.update(one.actor for one in command.eliminations if one.actor is not UNSET)
-
     def answer(self, session_id: str) -> Counterfactual:
         if self._factual.session is None or self._imagined.session is None:
             raise session_not_found(session_id)
-        # A name that nobody has here is a typing error: as an answer it would look like an acquittal.
-        _check(self._asked.source_ids, self._sources, "source", "source_ids")
-        _check(self._asked.principals, self._principals, "principal", "principals")
+        self._speakers.check_sources(_placed("source_ids", self._asked.source_ids))
+        self._speakers.check_principals(_placed("principals", self._asked.principals))
         conclusions = self._conclusions
         if not conclusions.begun:
             text = "no conclusion was accepted by this event"
@@ -173,17 +158,8 @@ class Conclusions:
         self._full = self._room.is_filled_by(basis) or len(self.page) == CONCLUSIONS_PAGE
 
 
-def _check(names: Iterable[str], known: set[str], what: str, member: str) -> None:
-    for place, name in enumerate(names):
-        if name not in known:
-            listed = sorted(known)[:KNOWN]
-            told = ", ".join(f"`{shown(one)}`" for one in listed) or "none"
-            more = f" and {len(known) - KNOWN} more" if len(known) > KNOWN else ""
-            raise BeliefdError(
-                Code.INVALID_REQUEST,
-                f"no {what} `{shown(name)}` has spoken in this session; known: {told}{more}",
-                {"path": f"$.without.{member}[{place}]", "known": listed, "count": len(known)},
-            )
+def _placed(member: str, names: Iterable[str]) -> Iterable[tuple[str, str]]:
+    return ((f"$.without.{member}[{place}]", name) for place, name in enumerate(names))
 
 
 class Alone:

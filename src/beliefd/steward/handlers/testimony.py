@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from functools import partial
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 from msgspec import UNSET, Struct
@@ -21,9 +21,11 @@ from beliefd.kernel.intents.state import Intent, Proposition
 from beliefd.kernel.labels import ATTESTED
 from beliefd.kernel.state import Session
 from beliefd.ledger.envelope import Entry, Sealed, command_of, read
+from beliefd.ledger.left_out import designer_of
 from beliefd.protocol.ledger import Testimony, Tried, TriedKind, Why
 from beliefd.steward.call import Call
 from beliefd.steward.handlers.shared import Room, view_of
+from beliefd.steward.handlers.speakers import Speakers
 from beliefd.steward.offload import in_pool
 from beliefd.steward.write.positions import Positions
 from beliefd.stores.base import Store
@@ -49,13 +51,16 @@ class WhyHandlers(Struct, frozen=True):
                 f"not declared in this session: `{hypothesis[:64]}`",
                 {"path": "hypothesis"},
             )
-        recounting = Recounting(hypothesis, session, *_place(call.query["cursor"]), call.query["limit"])
+        by = By(call.query["source_id"], call.query["principal"])
+        recounting = Recounting(hypothesis, session, *_place(call.query["cursor"]), call.query["limit"], by)
         start = max(recounting.seq - 1, 0)
         async for chunk in self.positions.chains.stream(call.session_id, start, position.head.seq):
             await in_pool("question", recounting.take, chunk)
             tell_read(chunk[-1].seq)
             if recounting.is_over:
                 break
+        if not recounting.found_any:
+            await self._refuse_unknown(call.session_id, position.head.seq, by)
         return Why(
             hypothesis=hypothesis,
             survives=hypothesis in session.beliefs.survivors,
@@ -64,6 +69,43 @@ class WhyHandlers(Struct, frozen=True):
             next=recounting.next,
             foreign=position.foreign,
         )
+
+    async def _refuse_unknown(self, session_id: str, upto: int, by: "By") -> None:
+        """Who is asked for and said nothing of it must at least have spoken of something else."""
+        if by == EVERYBODY:
+            return
+        speakers = Speakers()
+        async for chunk in self.positions.chains.stream(session_id, 0, upto):
+            await in_pool("question", _meet, chunk, speakers)
+        speakers.check_sources([] if by.source is None else [("source_id", by.source)])
+        speakers.check_principals([] if by.principal is None else [("principal", by.principal)])
+
+
+class By(Struct, frozen=True):
+    """Whose words are asked for: those of a source, or of a principal; of everybody, if neither is named."""
+
+    source: str | None = None
+    principal: str | None = None
+
+    def wants(self, one: Testimony | Tried, session: Session) -> bool:
+        source = one.source_id if isinstance(one, Testimony) else one.details.get("source_id")
+        return self.source in (None, source) and self.principal in (None, *_speakers(one, session))
+
+
+EVERYBODY: Final = By()
+
+
+def _speakers(one: Testimony | Tried, session: Session) -> tuple[str | None, ...]:
+    """What falls by evidence is of who linked it, and of who designed its test."""
+    return (one.actor, designer_of(session, one.source_id)) if isinstance(one, Testimony) else (one.actor,)
+
+
+def _meet(chunk: list[Sealed], speakers: Speakers) -> None:
+    check_wanted()
+    for sealed in chunk:
+        entry = read(sealed.record)
+        speakers.meet(entry.actor.id, command_of(entry))
+    tell_read(chunk[-1].seq)
 
 
 def _place(cursor: str | None) -> tuple[int, int]:
@@ -79,7 +121,13 @@ class Recounting:
     """
 
     def __init__(
-        self, hypothesis: str, session: Session, seq: int, already: int, limit: int | None = None
+        self,
+        hypothesis: str,
+        session: Session,
+        seq: int,
+        already: int,
+        limit: int | None = None,
+        by: By = EVERYBODY,
     ) -> None:
         self.seq = seq
         self.testimony: list[Testimony] = []
@@ -89,10 +137,15 @@ class Recounting:
         self._session = session
         self._already = already
         self._left = limit
+        self._by = by
         self._tried: list[Tried] = []
         self._linked: dict[str, EvidenceLinked] = {}
         self._room = Room()
         self._full_at: str | None = None
+
+    @property
+    def found_any(self) -> bool:
+        return bool(self.testimony or self._tried)
 
     @property
     def is_over(self) -> bool:
@@ -119,6 +172,8 @@ class Recounting:
         ]
         already = self._already if entry.seq == self.seq else 0
         for number, one in enumerate(said[already:], already + 1):
+            if not self._by.wants(one, self._session):
+                continue
             if self._full_at is not None:
                 self.next = self._full_at
                 return
@@ -159,6 +214,7 @@ def _testimony(entry: Entry, hypothesis: str) -> list[Testimony]:
                 source_id=one.source_id,
                 observation_id=one.observation_id,
                 justification=one.justification or {},
+                unsaid=(one.unsaid or "untold") if one.justification is UNSET else None,
                 actor=one.actor or None,
                 label=one.label or ATTESTED,
                 cites=[],

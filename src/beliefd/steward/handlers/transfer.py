@@ -5,8 +5,9 @@ from collections.abc import AsyncGenerator, Iterable
 from contextlib import suppress
 from io import BytesIO
 from itertools import islice
+from typing import Any
 
-from msgspec import UNSET, Struct, UnsetType
+from msgspec import UNSET, Struct
 from msgspec.structs import replace
 
 from beliefd.kernel.beliefs.commands import Eliminate, Merge, ReplicaElimination
@@ -176,7 +177,8 @@ class TransferHandlers(Struct, frozen=True):
                     raise
                 own = await self.positions.existing(session_id)
             else:
-                return answer_to(merged)
+                unsaid = sum(one.justification is UNSET for one in eliminations)
+                return replace(answer_to(merged), unsaid=unsaid)
         raise too_many_writers()
 
 
@@ -219,7 +221,7 @@ def _eliminations(exported: Exported, erasable: tuple[str, ...]) -> list[Replica
                 source_id=command.source_id,
                 observation_id=command.observation_id,
                 eliminated=command.eliminated,
-                justification=_justification(command.justification),
+                **_justification(command.justification),
                 actor=entry.actor.id,
                 label=event.label,
             )
@@ -243,9 +245,9 @@ def _unsaid(item: ReplicaElimination, erasable: tuple[str, ...]) -> ReplicaElimi
     said = item.justification
     if said is UNSET or not says_in_the_clear({"justification": said}, erasable):
         return item
-    return replace(item, justification=UNSET)
+    return replace(item, justification=UNSET, unsaid="withheld")
 
 
-def _justification(given: Object) -> Object | UnsetType:
+def _justification(given: Object) -> dict[str, Any]:
     """As it was given. In a merge it stands deeper; what is nested too deep to be recorded is left out."""
-    return UNSET if nested_deeper(given, DEEPEST) else given
+    return {"unsaid": "too_deep"} if nested_deeper(given, DEEPEST) else {"justification": given}

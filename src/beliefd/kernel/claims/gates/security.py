@@ -37,8 +37,8 @@ def _forged_origin(given: GateInput) -> list[GateResult]:
 def _unknown(given: GateInput) -> list[GateResult]:
     """What was registered when it was submitted may be gone when it is approved."""
     return [
-        says(GATE, "REFUSE", f"no tool `{tool}` is registered", "a registered tool", tool, claim)
-        for _, claim, tool in unknown_tools(given.bundle, given.findings.tools or {})
+        says(GATE, "REFUSE", action.unknown, "a registered tool", action.tool or "", claim)
+        for _, claim, action in unknown_tools(given.bundle, given.findings.tools or {})
     ]
 
 
