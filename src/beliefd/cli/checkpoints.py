@@ -7,6 +7,7 @@ import click
 from click import option
 
 from beliefd.cli.files import read_bytes
+from beliefd.cli.marker import LOG_KEY
 from beliefd.cli.options import FILE_PATH, setting, together
 from beliefd.kernel.errors import BeliefdError, Code, invalid
 
@@ -17,14 +18,14 @@ if TYPE_CHECKING:
     from beliefd.protocol.log import InclusionProof
     from beliefd.steward.effects.checkpoints import LogSettings
 
-LOG_KEY = "log.key"
+SIGNED_WITH = setting(
+    "--log-key",
+    "BELIEFD_LOG_KEY",
+    "The key that checkpoints are signed with. Default: `log.key` in the data folder, made on first use.",
+    type=FILE_PATH,
+)
 LOG = together(
-    setting(
-        "--log-key",
-        "BELIEFD_LOG_KEY",
-        "The key that checkpoints are signed with. Default: `log.key` in the data folder, made on first use.",
-        type=FILE_PATH,
-    ),
+    SIGNED_WITH,
     setting(
         "--log-origin",
         "BELIEFD_LOG_ORIGIN",

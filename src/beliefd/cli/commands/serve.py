@@ -58,7 +58,7 @@ FOR_TRYING_OUT = "for trying out: whoever runs programs as you can use it too"
 @option(
     "--accept-new-store",
     is_flag=True,
-    help="Go on with a store that knows less than this folder has seen, once; it is recorded.",
+    help="Go on with a store that knows less than this folder has seen or signed, once; it is recorded.",
 )
 @store_options
 @setting(
@@ -172,7 +172,7 @@ def serve(  # noqa: PLR0913, PLR0917 - one argument per option
             detectors=detector,
             judges=judges,
             scrub_place=data / server.SCRUB_PLACE,
-            marker=Marker(data, store_name(data, store)),
+            marker=Marker(data, store_name(data, store), log_key),
             require_token=require_token,
             accept_store=accept_new_store,
             shared_store=is_shared(store_name(data, store)),
