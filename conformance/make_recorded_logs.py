@@ -49,7 +49,7 @@ def kinds_in(ledger: bytes) -> set[str]:
 
 
 def recorded() -> set[str]:
-    return {kind for path in LOGS.glob("*.jsonl") for kind in kinds_in(path.read_bytes())}
+    return {kind for path in LOGS.parent.glob("*/*.jsonl") for kind in kinds_in(path.read_bytes())}
 
 
 class Recorder(Library):

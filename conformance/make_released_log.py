@@ -1,4 +1,4 @@
-"""Writes the ledger that stands for this version in released-logs/: a long session, with every verb of belief.
+"""Writes the ledger that stands for this version in released-logs/: a long session with all verbs of belief.
 
 Every other kind of event is in the ledgers of recorded-logs/.
 
