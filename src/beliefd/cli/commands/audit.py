@@ -243,7 +243,7 @@ def replay(target: Target, source: str) -> None:
         data = read_bytes(source)
     else:
         session_id = target.whole({"session_id": source}, {"session_id"})["session_id"]
-        data = target.ask(lambda calls: calls.export(session_id), what="reading the ledger")
+        data = target.ask(lambda calls: calls.export(session_id, parts=True), what="reading the ledger")
     with translating():
         answer = _replayed(exported_in(data))
     output.show(Reply(answer, replayed(answer)), target.as_json)
@@ -279,6 +279,9 @@ def _replayed(exported: "Exported") -> dict[str, Any]:
         "same": state_hash(folded.session) == state_hash(decided.session),
         "events": len(entries),
         "state_hash": state_hash(folded.session),
+        "withheld": result.withheld,
+        "erased": result.erased,
+        "absent": result.absent,
         **lanes,
         "snapshot": replace(snapshot, space=declared.get("space") or DEFAULT_SPACE),
     }

@@ -20,7 +20,9 @@ def verified(answer: Verified) -> Text:
     if answer.first_bad is None:
         head = answer.head.hash[:16] if answer.head else "-"
         return Text.assemble(
-            ("verified", "green"), f": {answer.checked} events, head {head}", (_parts(answer), "dim")
+            ("verified", "green"),
+            f": {answer.checked} events, head {head}",
+            (_parts(answer.withheld, answer.erased, answer.absent), "dim"),
         )
     bad = answer.first_bad
     return Text.assemble(
@@ -30,12 +32,12 @@ def verified(answer: Verified) -> Text:
     )
 
 
-def _parts(answer: Verified) -> str:
+def _parts(withheld: int, erased: int, absent: int) -> str:
     """What became of what events withhold, if they withhold anything."""
-    if not answer.withheld:
+    if not withheld:
         return ""
-    rest = f", {answer.absent} not here" if answer.absent else ""
-    return f"; {answer.withheld} parts withheld, {answer.erased} erased{rest}"
+    rest = f", {absent} not here" if absent else ""
+    return f"; {withheld} parts withheld, {erased} erased{rest}"
 
 
 def covering(answer: Verified, told: dict[str, Any] | None) -> RenderableType:
@@ -58,7 +60,11 @@ def covering(answer: Verified, told: dict[str, Any] | None) -> RenderableType:
 def replayed(answer: dict[str, Any]) -> RenderableType:
     verdict = ("same state", "green") if answer["same"] else ("another state", "bold red")
     return Group(
-        Text.assemble(f"{answer['events']} events folded and decided again: ", verdict),
+        Text.assemble(
+            f"{answer['events']} events folded and decided again: ",
+            verdict,
+            (_parts(answer["withheld"], answer["erased"], answer["absent"]), "dim"),
+        ),
         Text.assemble(("state ", "dim"), answer["state_hash"]),
         *([_without_speculation(answer)] if answer["speculative_records"] else []),
         view(answer["snapshot"]),
