@@ -10,7 +10,16 @@ import msgspec
 from click import argument, option
 
 from beliefd.cli import output
-from beliefd.cli.checkpoints import KEYS, covered, kept_checkpoint, proof_in, proven, size_in, trust_in
+from beliefd.cli.checkpoints import (
+    KEYS,
+    cosigned,
+    covered,
+    kept_checkpoint,
+    proof_in,
+    proven,
+    size_in,
+    trust_in,
+)
 from beliefd.cli.files import read_bytes, write_bytes
 from beliefd.cli.ledgers import PAGE, sessions_of, verify_stored
 from beliefd.cli.options import FILE, FILE_PATH, IN_SPACE, NOTES, SESSION
@@ -102,18 +111,18 @@ def verify(
         raise click.UsageError("give one of SESSION, `--file` or `--all`")
     if every and expected is not None:
         raise click.UsageError("a head is that of one ledger: `--expect-head` needs SESSION or `--file`")
-    if checkpoint is not None and (path is None or expected is not None):
-        raise click.UsageError("`--checkpoint` goes with an exported ledger alone: `--ledger FILE`")
+    if checkpoint is not None and (every or expected is not None):
+        raise click.UsageError("`--checkpoint` goes with one ledger alone: SESSION, or `--ledger FILE`")
     if checkpoint is None and any(proven_by.values()):
         raise click.UsageError("`--key`, `--witness` and `--proof` go with `--checkpoint`, to check it")
-    if checkpoint is not None and path is not None:
-        ok = _verify_covered(target, path, checkpoint, **proven_by)
+    if checkpoint is not None:
+        ok = _verify_covered(target, path, session_id, checkpoint, **proven_by)
     elif every:
         ok = _verify_all(target)
     else:
         exported = None
         if path is not None:
-            answer, exported = _verify_file(path)
+            answer, exported = _verify_file(path, read_bytes(path))
         else:
             answer = _verify_one(target, str(session_id))
         words = _expected(target, answer, session_id, exported, expected) if answer.ok and expected else ""
@@ -309,7 +318,7 @@ def _verify_one(target: Target, session_id: str) -> "Verified":
     return target.ask(lambda calls: calls.verify(session_id))
 
 
-def _verify_file(path: str) -> "tuple[Verified, Exported | None]":
+def _verify_file(path: str, data: bytes) -> "tuple[Verified, Exported | None]":
     """INVARIANT: the file is read once. Whatever is said of it is said of the very bytes that verify."""
     from beliefd.cli.auditing import lines_in
     from beliefd.ledger.transfer import BadExport, read_export
@@ -318,7 +327,7 @@ def _verify_file(path: str) -> "tuple[Verified, Exported | None]":
     from beliefd.steward.handlers.ledger import verified
 
     try:
-        exported = read_export(lines_in(read_bytes(path)))
+        exported = read_export(lines_in(data))
     except BadExport as error:
         if error.line == 1:
             raise invalid(f"`{path}`: {error}") from None
@@ -335,7 +344,8 @@ def _verify_file(path: str) -> "tuple[Verified, Exported | None]":
 
 def _verify_covered(
     target: Target,
-    path: str,
+    path: str | None,
+    session_id: str | None,
     checkpoint: str,
     proof: str | None,
     keys: tuple[str, ...],
@@ -344,15 +354,38 @@ def _verify_covered(
     from beliefd.cli.views.ledger import covering
 
     trust = trust_in(keys, witnesses)
-    answer, exported = _verify_file(path)
+    note = read_bytes(checkpoint)
+    if path is None:
+        data, anchored = _asked_for(target, str(session_id), size_in(checkpoint, note))
+    else:
+        data, anchored = read_bytes(path), None
+    answer, exported = _verify_file(path or str(session_id), data)
     told = {**msgspec.to_builtins(answer), "covering": None}
     if answer.ok and exported is not None:
-        kept = kept_checkpoint(checkpoint, trust)
-        told["covering"] = covered(
-            exported, kept, exported.header.proof if proof is None else proof_in(proof)
-        )
+        kept = kept_checkpoint(checkpoint, trust, note)
+        told["covering"] = {
+            **covered(exported, kept, exported.header.proof if proof is None else proof_in(proof)),
+            "cosigned": cosigned(note, trust),
+            **({} if anchored is None else {"anchored": anchored}),
+        }
     output.show(Reply(told, covering(answer, told["covering"])), target.as_json)
     return answer.ok
+
+
+def _asked_for(target: Target, session_id: str, size: int) -> tuple[bytes, list[dict[str, Any]]]:
+    """A ledger with the proof for a checkpoint, and how much of it is covered by what has reached anchors."""
+    with target.calls() as calls:
+        data = proven(calls.export(session_id), calls.audit_proof(session_id, size=size))
+        found = []
+        for one in calls.log_state().anchors:
+            try:
+                seq = calls.audit_proof(session_id, size=one.size).seq if one.size else 0
+            except BeliefdError as error:
+                if error.code is not Code.NOT_COVERED:
+                    raise
+                seq = 0
+            found.append({"place": one.place, "size": one.size or 0, "covered": seq})
+    return data, found
 
 
 def _verify_all(target: Target) -> bool:

@@ -1,5 +1,6 @@
 """Ledgers drawn for people: verified, taken in, replayed."""
 
+from collections.abc import Iterable
 from typing import Any
 
 from rich.console import Group, RenderableType
@@ -41,20 +42,34 @@ def _parts(withheld: int, erased: int, absent: int) -> str:
 
 
 def covering(answer: Verified, told: dict[str, Any] | None) -> RenderableType:
-    """What a checkpoint covers of a ledger."""
+    """What a checkpoint covers of a ledger, in a file or as a server gave it."""
     if told is None:
         return verified(answer)
     by = f" by the checkpoint of size {told['size']} of {visible(told['origin'])}"
-    rest = told["not_covered"]
-    later = f"{rest} more in the file {'is' if rest == 1 else 'are'} not covered"
+    rest, anchored = told["not_covered"], told.get("anchored")
+    where = "in the file" if anchored is None else "in the session"
+    later = f"{rest} more {where} {'is' if rest == 1 else 'are'} not covered"
+    all_of_it = f"these are all events {where.replace('in', 'of', 1)}"
     return Group(
         verified(answer),
         Text.assemble((f"events 1 to {told['covered']} are covered", "green"), by),
-        Text(later, "yellow") if rest else Text("these are all events of the file", "dim"),
-        Text("whether the session has more events than the file cannot be seen from it", "dim"),
-        Text("to find out, use `--expect-head` with a head that you kept, or ask the server:", "dim"),
-        Text(f"  beliefd log prove {visible(told['session_id'])}", "dim"),
+        *(Text(f"cosigned by {visible(one['witness'])} at {one['time']}") for one in told["cosigned"]),
+        Text(later, "yellow") if rest else Text(all_of_it, "dim"),
+        *(_unseen(told["session_id"]) if anchored is None else (_anchored(one) for one in anchored)),
     )
+
+
+def _unseen(session_id: str) -> Iterable[Text]:
+    yield Text("whether the session has more events than the file cannot be seen from it", "dim")
+    yield Text("to find out, use `--expect-head` with a head that you kept, or ask the server:", "dim")
+    yield Text(f"  beliefd log prove {visible(session_id)}", "dim")
+
+
+def _anchored(one: dict[str, Any]) -> Text:
+    by = f"by the checkpoint of size {one['size']} that is anchored at {visible(one['place'])}"
+    if one["covered"]:
+        return Text(f"events 1 to {one['covered']} are covered {by}")
+    return Text(f"no event is covered by what is anchored at {visible(one['place'])}", "yellow")
 
 
 def replayed(answer: dict[str, Any]) -> RenderableType:

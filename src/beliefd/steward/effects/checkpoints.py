@@ -22,6 +22,7 @@ from beliefd.ledger.notes import (
     read_note,
     signers,
 )
+from beliefd.steward.effects.anchored import Anchor, Anchored
 from beliefd.steward.effects.last_signed import LastSigned
 from beliefd.steward.effects.log_keys import LogKeys
 from beliefd.steward.environment import Environment
@@ -36,7 +37,6 @@ RECENT: Final = 100
 """Among so many of the last checkpoints, one is looked for that all witnesses have cosigned."""
 Ask = Callable[[int], Awaitable[list[Signature]]]
 """Asks a witness for signatures, given what it has cosigned last."""
-Anchor = Callable[[KeptCheckpoint], Awaitable[None]]
 
 
 class LogSettings(Struct, frozen=True):
@@ -76,6 +76,7 @@ class Checkpoints:
         self.settings = settings
         self.submitted: dict[str, Submitted] = {}
         """By the address of the witness; nothing of what was before this process."""
+        self.anchored = Anchored(settings.anchors, settings.key)
         self.keys = LogKeys(store, system, settings.key, settings.origin)
 
     async def newest(self, size: int | None = None) -> KeptCheckpoint | None:
@@ -106,7 +107,7 @@ class Checkpoints:
             if self.settings.last is not None:
                 self.settings.last.write(kept.note)
         kept = await self._ask_witnesses(kept)
-        await self._anchor(kept)
+        await self.anchored.bring(kept)
         return kept
 
     async def refuse_unsignable(self) -> None:
@@ -194,17 +195,10 @@ class Checkpoints:
         return lines
 
     async def _ask_again(self) -> None:
-        """Nothing was recorded since, but a witness that was away may be back."""
+        """Nothing was recorded since, but a witness or an anchor that was away may be back, and cosignatures
+        may have come meanwhile."""
         for kept in await self._store.checkpoints(1):
-            await self._ask_witnesses(kept)
-
-    async def _anchor(self, kept: KeptCheckpoint) -> None:
-        """A place that cannot be reached loses this checkpoint, and gets the next, which covers as much."""
-        for anchor in self.settings.anchors:
-            try:
-                await anchor(kept)
-            except OSError as error:
-                log.warning("the checkpoint of size %d was not anchored: %s", kept.size, error)
+            await self.anchored.bring(await self._ask_witnesses(kept))
 
     # -- on a schedule -----------------------------------------------------------------------------
 
@@ -216,12 +210,16 @@ class Checkpoints:
             if not self.settings.every:
                 continue
             try:
-                await (self.sign() if await self._has_grown() else self._ask_again())
+                await self.round()
                 told = ""
             except (BeliefdError, StorageUnavailable, LedgerBroken) as error:
                 if str(error) != told:
                     log.error("no checkpoint is signed: %s", error)
                 told = str(error)
+
+    async def round(self) -> None:
+        """What is done each time."""
+        await (self.sign() if await self._has_grown() else self._ask_again())
 
     async def _has_grown(self) -> bool:
         newest = await self._store.checkpoints(1)
