@@ -1,5 +1,5 @@
-"""Both verifiers can ask for a witness's signature, and say by when what is covered was in the log; a session of
-a server is verified against a checkpoint, and against what has reached anchors."""
+"""Both verifiers can ask for a witness's signature, and say by when what is covered was in the log; a session
+of a server is verified against a checkpoint, and against what has reached anchors."""
 
 from pathlib import Path
 from typing import Any
