@@ -144,18 +144,26 @@ def _expected(
 
 
 @audit.command()
-@SESSION
+@argument("session_id", metavar="[SESSION]", required=False)
 @option("-o", "--output", "place", type=FILE_PATH, help="Default: stdout.")
 @option("--cloudevents", is_flag=True, help="As CloudEvents, one per line; a file is gone on with.")
 @option("--follow", is_flag=True, help="CloudEvents: keep on with what is recorded, until Ctrl-C.")
 @option("--since", metavar="EVENT", help="CloudEvents: only what came after this event.")
+@option("--all", "every", is_flag=True, help="CloudEvents: of all sessions that one may see.")
 @option("--post", metavar="URL", help="CloudEvents: send each to this address, in order.")
+@option(
+    "--webhook-key",
+    "secret",
+    type=FILE_PATH,
+    help="CloudEvents: sign what is sent as webhooks are, with the key in this file.",
+)
+@option("--seen", type=FILE_PATH, help="CloudEvents: with `--all --post`, where to keep what was taken.")
 @option("--checkpoint", metavar="FILE", help="With a proof of what this checkpoint of the log covers.")
 @option("--parts", is_flag=True, help="With what its events withhold, as far as that is kept.")
 @target_options
 def export(
     target: Target,
-    session_id: str,
+    session_id: str | None,
     place: Path | None,
     cloudevents: bool,
     checkpoint: str | None,
@@ -169,7 +177,11 @@ def export(
         _export_cloud_events(target, session_id, place, **how)
         return
     if any(how.values()):
-        raise click.UsageError("`--follow`, `--since` and `--post` go with `--cloudevents`")
+        raise click.UsageError(
+            "`--follow`, `--since`, `--all`, `--post` and what goes with it take `--cloudevents`"
+        )
+    if session_id is None:
+        raise click.UsageError("Missing argument 'SESSION'.")
     data = target.ask(lambda calls: calls.export(session_id, parts=parts))
     if checkpoint is not None:
         size = size_in(checkpoint)
@@ -205,13 +217,29 @@ def erase(session_id: str, digests: tuple[str, ...], events: tuple[str, ...], **
 
 
 def _export_cloud_events(
-    target: Target, session_id: str, place: Path | None, follow: bool, since: str | None, post: str | None
+    target: Target,
+    session_id: str | None,
+    place: Path | None,
+    follow: bool,
+    since: str | None,
+    every: bool,
+    **to: Any,
 ) -> None:
-    from beliefd.cli.cloudevents import export_cloud_events
+    from beliefd.cli.cloudevents import Destination, export_all_cloud_events, export_cloud_events
 
-    done = export_cloud_events(target, session_id, since, place, post, follow)
-    if place is not None or post is not None:
-        words = f"{done.events} events to {place or post}, the last is {done.last_event_id}"
+    if (session_id is None) != every:
+        raise click.UsageError("give one of SESSION or `--all`")
+    if every and since is not None:
+        raise click.UsageError(
+            "`--since` is an event of one session: with `--all`, a file says where to go on"
+        )
+    where = Destination(place, **to)
+    if session_id is None:
+        done = export_all_cloud_events(target, where, follow)
+    else:
+        done = export_cloud_events(target, session_id, since, where, follow)
+    if place is not None or where.post is not None:
+        words = f"{done.events} events to {place or where.post}, the last is {done.last_event_id}"
         output.show(Reply(done, words), target.as_json)
 
 
