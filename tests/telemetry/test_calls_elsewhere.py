@@ -138,7 +138,8 @@ def test_a_call_through_the_gateway_is_one_tree_from_its_client_to_the_tool(tmp_
         parameters = StdioServerParameters(command=sys.executable, args=words, env={**CLEAN, **ENV})
         with (tmp_path / "stderr").open("w") as errors:
             async with Client(stdio_client(parameters, errlog=errors), mode="legacy") as client:
-                return await client.call_tool("echo", {"text": "secret"}, meta={"traceparent": PARENT})
+                meta: Any = {"traceparent": PARENT}
+                return await client.call_tool("echo", {"text": "secret"}, meta=meta)
 
     with collecting() as collector:
         result = asyncio.run(call(collector.url))
