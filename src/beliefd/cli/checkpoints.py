@@ -7,7 +7,6 @@ import click
 from click import option
 
 from beliefd.cli.files import read_bytes
-from beliefd.cli.marker import LOG_KEY
 from beliefd.cli.options import FILE_PATH, setting, together
 from beliefd.kernel.errors import BeliefdError, Code, invalid
 
@@ -18,6 +17,7 @@ if TYPE_CHECKING:
     from beliefd.protocol.log import InclusionProof
     from beliefd.steward.effects.checkpoints import LogSettings
 
+LOG_KEY = "log.key"
 SIGNED_WITH = setting(
     "--log-key",
     "BELIEFD_LOG_KEY",

@@ -15,6 +15,7 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
+from beliefd.cli.checkpoints import LOG_KEY
 from beliefd.kernel.errors import BeliefdError, Code
 from beliefd.kernel.system.state import SYSTEM
 from beliefd.kernel.values import Head
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
     from beliefd.stores.base import Store
 
 MARKER: Final = "seen.json"
-LOG_KEY: Final = "log.key"
 
 
 class Seen(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):

@@ -46,7 +46,6 @@ from beliefd.steward.write.queued import (
     request_hash_of,
 )
 from beliefd.steward.write.sealed import SealedRefusals
-from beliefd.steward.write.spans import tell_calls
 from beliefd.steward.write.withholding import (
     Withheld,
     as_it_was_withheld,
@@ -138,6 +137,8 @@ class Turn:
                 outcome = self._decide(call, findings)
                 span.set(beliefd__event=kind_of(outcome.event), beliefd__seq=outcome.head.seq)
                 if call.trace is not None:
+                    from beliefd.steward.write.spans import tell_calls
+
                     tell_calls(call.command, outcome.event, call.principal.id)
             except TURNED_AWAY as error:
                 outcome = _as_answer(error)
