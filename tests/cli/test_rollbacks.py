@@ -131,3 +131,11 @@ def test_whoever_asks_for_an_earlier_time_has_said_so(tmp_path: Path) -> None:
     (data / "beliefd.db").unlink()
     told = answer("store", "restore", file, "--at", time, "--data", data)
     assert (told["rollback"], told["left_out"]["events"]) == (None, 1)
+
+
+def test_a_key_that_cannot_be_used_hides_no_rollback(tmp_path: Path) -> None:
+    data = tmp_path / "data"
+    file = early_copy(data)
+    (data / "log.key").chmod(0o644)
+    (data / "log.checkpoint").chmod(0o644)
+    assert "was signed over 4 events" in put_back(("--data", data), file)

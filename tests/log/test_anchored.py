@@ -11,7 +11,6 @@ import beliefd as library
 from beliefd.http.metrics import Metrics
 from beliefd.ledger.notes import COSIGNATURE, SigningKey, read_note
 from beliefd.steward.directory import LOCAL_OPERATOR
-from beliefd.steward.effects.anchored import Anchored
 from beliefd.steward.effects.anchors import anchor_of
 from beliefd.steward.effects.checkpoints import LogSettings
 from beliefd.testing.world import ONTOLOGY, World
@@ -103,11 +102,21 @@ def test_the_log_and_the_doctor_say_how_far_anchors_have_come(data: Path, folder
     assert f"{size} by one that is anchored at `{folder}`" in line
 
 
-def test_what_cannot_be_read_of_anchors_is_named(data: Path) -> None:
-    (data / "log.anchored").write_text("{")
-    (data / "log.anchored").chmod(0o600)
-    with pytest.raises(Exception, match=r"cannot read `.*log.anchored`, which says what anchors have"):
-        Anchored((), data / "log.key").reached()
+def test_what_cannot_be_read_of_anchors_is_named_and_all_are_brought_the_newest_again(
+    data: Path, folder: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    with World(data / "beliefd.db", log=settings_of(data, folder)) as world:
+        world.session()
+        signed = world.root.sign_checkpoint()
+        for one in folder.iterdir():
+            one.unlink()
+        (data / "log.anchored").write_text("{")
+        with caplog.at_level("WARNING", logger="beliefd"):
+            assert shown(world) == (None, None)
+        assert "log.anchored`, which says what anchors have" in caplog.text
+        world.run(world.runtime.checkpoints.round)
+        assert notes_in(folder) == [signed.note]
+        assert shown(world) == (signed.size, None)
 
 
 @pytest.mark.slow

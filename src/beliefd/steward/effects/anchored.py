@@ -13,8 +13,7 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from beliefd.kernel.errors import BeliefdError, Code
-from beliefd.steward.key_files import read_private, write_private
+from beliefd.steward.key_files import write_private
 from beliefd.stores.log import KeptCheckpoint
 
 log = logging.getLogger("beliefd.log")
@@ -42,6 +41,7 @@ class Anchored:
         self._anchors = anchors
         self._path = None if key is None else key.with_suffix(".anchored")
         self._failures: dict[str, str] = {}
+        self._told = False
 
     def reached(self) -> dict[str, Reached]:
         """By place: those of this server, and those that are in the file from before."""
@@ -76,9 +76,14 @@ class Anchored:
             write_private(self._path, msgspec.json.encode(known) + b"\n", replace=True)
 
     def _read(self) -> dict[str, Reached]:
-        data = None if self._path is None else read_private(self._path)
+        """What cannot be read says nothing: then the newest checkpoint is brought everywhere once more."""
         try:
-            return {} if data is None else msgspec.json.decode(data, type=dict[str, Reached])
-        except msgspec.MsgspecError as error:
-            text = f"cannot read `{self._path}`, which says what anchors have: {error}; remove it"
-            raise BeliefdError(Code.STORAGE_UNAVAILABLE, text) from None
+            data = b"{}" if self._path is None else self._path.read_bytes()
+            return msgspec.json.decode(data, type=dict[str, Reached])
+        except FileNotFoundError:
+            return {}
+        except (OSError, msgspec.MsgspecError) as error:
+            if not self._told:
+                log.warning("cannot read `%s`, which says what anchors have: %s", self._path, error)
+            self._told = True
+            return {}

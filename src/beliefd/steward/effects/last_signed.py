@@ -7,7 +7,7 @@ from msgspec import Struct
 from beliefd.kernel.errors import BeliefdError, Code
 from beliefd.ledger.notes import BadNote, Checkpoint, read_checkpoint, read_note
 from beliefd.steward.effects.log_keys import read_keys
-from beliefd.steward.key_files import read_private, write_private
+from beliefd.steward.key_files import write_private
 from beliefd.steward.log import Log
 from beliefd.stores.base import Store
 
@@ -30,8 +30,15 @@ class LastSigned(Struct, frozen=True):
         return self.key.with_suffix(".checkpoint")
 
     def read(self) -> Checkpoint | None:
-        note = read_private(self.path)
-        return None if note is None else self.checkpoint_in(note.decode("utf-8", "replace"))
+        """It is no secret: whoever can read it may."""
+        try:
+            note = self.path.read_bytes()
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            text = f"cannot read `{self.path}`: {error.strerror}"
+            raise BeliefdError(Code.STORAGE_UNAVAILABLE, text) from None
+        return self.checkpoint_in(note.decode("utf-8", "replace"))
 
     def checkpoint_in(self, note: str) -> Checkpoint:
         try:
@@ -63,5 +70,8 @@ class LastSigned(Struct, frozen=True):
 
     def _ended(self, origin: str) -> bool:
         """Another log was begun since (`log key rotate --origin`)."""
-        keys = read_keys(self.key)
+        try:
+            keys = read_keys(self.key)
+        except BeliefdError:  # whoever is to sign with them says what is wrong
+            return False
         return bool(keys) and all(key.verifier.name != origin for key in keys)
