@@ -1,4 +1,6 @@
-"""Writes the ledger that stands for this version in released-logs/: every verb, every kind of event.
+"""Writes the ledger that stands for this version in released-logs/: a long session with all verbs of belief.
+
+Every other kind of event is in the ledgers of recorded-logs/.
 
 Times and ids are fixed, so two runs give the same bytes. A log that has been released is never written again:
 later versions must read, verify and re-decide it as it is. Run it once before a release:

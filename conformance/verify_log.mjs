@@ -1,10 +1,11 @@
 #!/usr/bin/env node
 // Checks what a checkpoint of the log covers, from files alone, with nothing but BELIEF_PROTOCOL.md in hand.
 //
-//   node conformance/verify_log.mjs KEYS CHECKPOINT LEDGER [PROOF]
-//   node conformance/verify_log.mjs KEYS CHECKPOINT --later CHECKPOINT CONSISTENCY
+//   node conformance/verify_log.mjs [--witness KEYS]... KEYS CHECKPOINT LEDGER [PROOF]
+//   node conformance/verify_log.mjs [--witness KEYS]... KEYS CHECKPOINT --later CHECKPOINT CONSISTENCY
 //
-// KEYS has public keys of the log, one per line. The first form says which events of an exported ledger were in
+// KEYS has public keys of the log, one per line. Every witness whose key is given must have cosigned; it says when:
+// what the checkpoint covers was in the log by then. The first form says which events of an exported ledger were in
 // the log when the checkpoint was signed; the proof is in the ledger's header, or in a file. Whether the session has
 // events after those of the file is not seen: a file that was cut short has a proof for its new end. The second says
 // whether the later checkpoint keeps all that the earlier one has. Exits 0, or says what is wrong and exits 5.
@@ -15,6 +16,10 @@ import { isBlank, parse, verify } from "./verify.mjs";
 
 const HASH_BYTES = 32;
 const LOG_KEY = 1;
+const WITNESS_KEY = 4;
+const SIGNATURE_BYTES = 64;
+const TIME_BYTES = 8;
+const LAST_DATE = 8.64e15; // of what JavaScript can write, in milliseconds
 const KEY_ID_BYTES = 4;
 const MAX_NOTE_BYTES = 1 << 20;
 const MAX_SIGNATURES = 100;
@@ -41,11 +46,14 @@ const base64 = (text) => {
   return bytes.toString("base64") === text ? bytes : null; // one text per value
 };
 
-export function readKey(line) {
+export const readKey = (line) => keyOf(line, LOG_KEY);
+export const readWitness = (line) => keyOf(line, WITNESS_KEY);
+
+function keyOf(line, kind) {
   const [name, id, ...rest] = line.split("+");
   const blob = base64(rest.join("+"));
-  if (!NAME.test(name) || blob === null || blob.length !== 1 + HASH_BYTES || blob[0] !== LOG_KEY) {
-    fail("INVALID_REQUEST", `not the public key of a log: ${line.slice(0, 64)}`);
+  if (!NAME.test(name) || blob === null || blob.length !== 1 + HASH_BYTES || blob[0] !== kind) {
+    fail("INVALID_REQUEST", `not the public key of a ${kind === LOG_KEY ? "log" : "witness"}: ${line.slice(0, 64)}`);
   }
   const keyId = sha256(name, "\n", blob).subarray(0, 4);
   if (keyId.toString("hex") !== id) fail("INVALID_REQUEST", "the id of the key is that of another");
@@ -80,7 +88,27 @@ function readNote(bytes) {
   return { text: note.slice(0, end + 1), signatures };
 }
 
-export function readCheckpoint(bytes, keys) {
+// When a witness says that it has seen a text, in seconds.
+function cosignedAt(text, key, blob) {
+  if (blob.length !== TIME_BYTES + SIGNATURE_BYTES) fail("CHECKPOINT_FORGED", `the signature of ${key.name} has not the length of one`);
+  const time = blob.readBigUInt64BE(0);
+  const message = Buffer.from(`cosignature/v1\ntime ${time}\n${text}`);
+  if (!verifySignature(null, message, key.key, blob.subarray(TIME_BYTES))) {
+    fail("CHECKPOINT_FORGED", `the signature of ${key.name} is forged, or of another text`);
+  }
+  return time;
+}
+
+function cosignatures(text, signatures, witnesses) {
+  return witnesses.map((key) => {
+    const found = signatures.filter(({ name, keyId }) => key.name === name && key.keyId.equals(keyId));
+    if (!found.length) fail("WITNESS_MISSING", `the checkpoint is not cosigned by ${key.name}`);
+    // All of them must be right; the first counts.
+    return { name: key.name, time: found.map(({ signature }) => cosignedAt(text, key, signature))[0] };
+  });
+}
+
+export function readCheckpoint(bytes, keys, witnesses = []) {
   const { text, signatures } = readNote(bytes);
   const [origin, size, encoded, ...extensions] = text.slice(0, -1).split("\n");
   const root = base64(encoded ?? "");
@@ -98,7 +126,7 @@ export function readCheckpoint(bytes, keys) {
     }
   }
   if (!signed) fail("CHECKPOINT_FORGED", "no key that is trusted has signed it");
-  return { origin, size: Number(size), root };
+  return { origin, size: Number(size), root, cosigned: cosignatures(text, signatures, witnesses) };
 }
 
 // ---- the tree: RFC 6962 and RFC 9162 -------------------------------------------------------------
@@ -195,21 +223,38 @@ export function checkLedger(checkpoint, ledger, proofText) {
   return { covered: seq, inFile: lines.length };
 }
 
-function main([keyFile, checkpointFile, ...rest]) {
+function keysIn(file, read) {
+  const keys = readFileSync(file, "utf8").split("\n").filter((line) => line.trim()).map((line) => read(line));
+  if (!keys.length) throw new Error(`${file} holds no key`);
+  return keys;
+}
+
+function told({ cosigned }) {
+  const written = (time) => (time <= LAST_DATE / 1000 ? new Date(Number(time) * 1000).toISOString().replace(".000", "") : `${time} seconds after 1970`);
+  return cosigned.map(({ name, time }) => `\ncosigned by ${name} at ${written(time)}: it was in the log by then`).join("");
+}
+
+function main(given) {
+  const witnesses = [];
+  while (given[0] === "--witness" && given.length > 1) {
+    witnesses.push(...keysIn(given[1], readWitness));
+    given = given.slice(2);
+  }
+  const [keyFile, checkpointFile, ...rest] = given;
   if (!rest.length || (rest[0] === "--later" && rest.length !== 3)) {
     throw new Error("give KEYS CHECKPOINT LEDGER [PROOF], or KEYS CHECKPOINT --later CHECKPOINT CONSISTENCY");
   }
-  const keys = readFileSync(keyFile, "utf8").split("\n").filter((line) => line.trim()).map(readKey);
-  const checkpoint = readCheckpoint(readFileSync(checkpointFile), keys);
+  const keys = keysIn(keyFile, readKey);
+  const checkpoint = readCheckpoint(readFileSync(checkpointFile), keys, witnesses);
   if (rest[0] === "--later") {
-    const later = readCheckpoint(readFileSync(rest[1]), keys);
+    const later = readCheckpoint(readFileSync(rest[1]), keys, witnesses);
     checkLater(checkpoint, later, utf8(readFileSync(rest[2])));
-    return `ok the log of ${later.size} leaves begins with the ${checkpoint.size} of the earlier checkpoint`;
+    return `ok the log of ${later.size} leaves begins with the ${checkpoint.size} of the earlier checkpoint${told(later)}`;
   }
   const [ledger, proof] = rest;
-  const told = checkLedger(checkpoint, readFileSync(ledger), proof && utf8(readFileSync(proof)));
-  const covered = `events 1 to ${told.covered} of ${told.inFile} in the file are covered by the checkpoint of size ${checkpoint.size}`;
-  return `ok ${covered}; whether more followed cannot be seen from it`;
+  const found = checkLedger(checkpoint, readFileSync(ledger), proof && utf8(readFileSync(proof)));
+  const covered = `events 1 to ${found.covered} of ${found.inFile} in the file are covered by the checkpoint of size ${checkpoint.size}`;
+  return `ok ${covered}; whether more followed cannot be seen from it${told(checkpoint)}`;
 }
 
 if (process.argv[1] && realpathSync(process.argv[1]) === fileURLToPath(import.meta.url)) {

@@ -22,6 +22,7 @@ PINS: Final = Path(__file__).parents[1]
 FOLDER: Final = PINS.parent / ".clients"
 PACKAGES: Final = FOLDER / "npm" / "node_modules"
 PYTHON: Final = FOLDER / "python" / "bin"
+ORACLE: Final = FOLDER / "oracles" / "bin" / "python"
 TRIES: Final = 2
 AT_ONCE: Final = 3
 """Most of an installation waits for the network or for the disk."""
@@ -40,6 +41,7 @@ def main() -> None:
             begun = [
                 workers.submit(once, "npm", PINS / "package.json", _npm_packages),
                 workers.submit(once, "python", PINS / "requirements.txt", _python_packages),
+                workers.submit(once, ORACLE.parents[1].name, PINS / "oracles.txt", _oracles),
             ]
             for name in FRAMEWORKS:
                 pins = PINS / "frameworks" / f"{name}.txt"
@@ -95,6 +97,11 @@ def _python_packages(folder: Path, pins: Path) -> None:
         "--disable-pip-version-check",
     ]
     _run([*pip, "--requirement", str(pins)])
+
+
+def _oracles(folder: Path, pins: Path) -> None:
+    _run([sys.executable, "-m", "venv", str(folder)])
+    _run([*_pip(folder), "--requirement", str(pins)])
 
 
 def _framework(folder: Path, pins: Path) -> None:

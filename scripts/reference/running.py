@@ -43,11 +43,13 @@ from beliefd.protocol.operations import OPERATIONS
 from beliefd.steward import buckets, chains, collecting, directory, feeds, offload, spaces
 from beliefd.steward.bootstrap import bootstrap
 from beliefd.steward.effects import webhook
+from beliefd.steward.effects.anchored import Anchor, Anchored
 from beliefd.steward.facts import citing, examining, finder, origin, shares, threats
 from beliefd.steward.handlers import batch, concluded
 from beliefd.steward.handlers.shared import PAGE_BYTES
 from beliefd.steward.signin import verifier
 from beliefd.steward.write import positions, session_queue
+from beliefd.stores.log import KeptCheckpoint
 from beliefd.stores.memory import MemoryStore
 from beliefd.uncertainty.equivalence import kept
 
@@ -75,6 +77,10 @@ METRICS: Final = {
     " feeds, exports, batches.",
     "beliefd_work": "Long work beside the event loop, by kind: what runs, and what waits for a thread.",
     "beliefd_tool_calls_waiting": "Tool calls that wait for a place to run in, by class.",
+    "beliefd_log_anchored_leaves": "How many leaves of the log the last checkpoint covers that has reached an"
+    " anchor, by its place.",
+    "beliefd_log_anchor_failing": "1 if the newest checkpoint could not be brought to this anchor, and is"
+    " tried again.",
     "beliefd_start_time_seconds": "When the process started, in seconds since 1970.",
 }
 EXITS: Final = {
@@ -324,9 +330,13 @@ async def _rendered() -> str:
     runtime.steward.counts.decided["ELIMINATE", "eliminated"] += 1
     counted = http_metrics.Metrics()
     counted.observe("eliminate", 200, 0.001)
-    page = counted.render(runtime.steward).decode()
+    page = counted.render(runtime.steward, Anchored((Anchor("folder", _nowhere),), None)).decode()
     await runtime.close()
     return page
+
+
+async def _nowhere(_: KeptCheckpoint) -> None:
+    """An anchor of which only the name counts."""
 
 
 def _labels(text: str, name: str) -> str:

@@ -49,7 +49,7 @@ async def send(runtime: Runtime, principal: Principal, request: Request[A], righ
         notes=request.notes,
     )
     said = {"beliefd.operation": operation.name}
-    with translating(), tracing.span(operation.name, said, parent=tracing.carried()):
+    with translating(), tracing.span(operation.name, said, parent=tracing.current() or tracing.carried()):
         if operation.stream:
             chunks = stream(runtime.handlers, operation, call)
             return decoded(operation, b"".join([chunk async for chunk in chunks]))

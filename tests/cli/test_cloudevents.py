@@ -9,6 +9,8 @@ from typing import Any
 
 import pytest
 
+from beliefd.steward.effects.webhook import signature
+from beliefd.steward.effects.webhook_secret import secret_from
 from tests.cli.runner import answer, beliefd, process
 from tests.conformance.surfaces import Server
 
@@ -36,6 +38,7 @@ class Receiver:
     def __init__(self, refusals: int = 0) -> None:
         self.events: list[dict[str, Any]] = []
         self.media: set[str] = set()
+        self.heard: list[tuple[dict[str, str], bytes]] = []
         self.refusals = refusals
         self.grown = threading.Condition()
         receiver = self
@@ -48,6 +51,7 @@ class Receiver:
                     if not refused:
                         receiver.media.add(self.headers["Content-Type"])
                         receiver.events.append(json.loads(body))
+                        receiver.heard.append((dict(self.headers.items()), body))
                     receiver.grown.notify_all()
                 self.send_response(503 if refused else 204)
                 self.end_headers()
@@ -147,3 +151,71 @@ def test_options_that_go_with_it_are_refused_without_it(session: str, tmp_path: 
     assert beliefd("audit", "export", session, "--follow", "--data", tmp_path).exit_code == 2
     both = ("--post", "http://127.0.0.1:9", "-o", tmp_path / "x")
     assert beliefd("audit", "export", session, "--cloudevents", *both, "--data", tmp_path).exit_code == 2
+
+
+def test_all_sessions_go_into_one_file_each_in_its_order_and_it_is_gone_on_with(
+    session: str, tmp_path: Path
+) -> None:
+    other = answer("session", "declare", "x", "y", "--data", tmp_path)["session_id"]
+    file = tmp_path / "events.jsonl"
+    words = ("audit", "export", "--all", "--cloudevents", "-o", file, "--data", tmp_path)
+    assert answer(*words)["events"] == 3
+    assert answer(*words)["events"] == 0
+    for name in (session, other):
+        eliminate(name, "b" if name == session else "x", "--data", tmp_path)
+    assert answer(*words)["events"] == 2
+    for name in (session, other):
+        recorded = answer("audit", "show", name, "--data", tmp_path)["events"]
+        told = [one["data"] for one in lines(file.read_bytes()) if one["data"]["session_id"] == name]
+        assert told == recorded
+    printed = beliefd("audit", "export", "--all", "--cloudevents", "--data", tmp_path).stdout_bytes
+    assert len(lines(printed)) == 5
+
+
+def test_all_sessions_are_followed_to_an_address_that_can_check_who_sends(
+    tmp_path: Path, receiver: Receiver
+) -> None:
+    server, key, seen = Server(tmp_path / "a"), tmp_path / "webhook.key", tmp_path / "seen"
+    try:
+        where = ("--url", server.url, "--token", server.tokens["agent", "PRIVILEGE"])
+        first = answer("session", "declare", "a", "b", *where)["session_id"]
+        to = ("--post", receiver.url, "--webhook-key", key, "--seen", seen)
+        words = ("audit", "export", "--all", "--cloudevents", *to, *where)
+        assert answer(*words)["events"] == 1
+        following = process(*words, "--follow")
+        try:
+            second = answer("session", "declare", "c", "d", *where)["session_id"]
+            eliminate(first, "a", *where)
+            receiver.wait_for(3)
+        finally:
+            following.terminate()
+            following.communicate(timeout=60)
+        told = [(one["data"]["session_id"], one["sequence"]) for one in receiver.events]
+        assert sorted(told) == sorted([(first, "1"), (first, "2"), (second, "1")])
+        for headers, body in receiver.heard:
+            at = int(headers["webhook-timestamp"])
+            assert headers["webhook-id"] == json.loads(body)["id"]
+            made = signature(secret_from(key), headers["webhook-id"], at, body)
+            assert headers["webhook-signature"] == made
+        # What was taken just when it was stopped may come again.
+        assert answer(*words)["events"] <= 1
+        assert answer(*words)["events"] == 0
+        assert seen.stat().st_mode & 0o077 == 0
+    finally:
+        server.close()
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("--all", "SESSION"),
+        ("--all", "--since", "x"),
+        (),
+        ("--all", "--seen", "x"),
+        ("SESSION", "--post", "http://127.0.0.1:9", "--seen", "x"),
+        ("SESSION", "--webhook-key", "x"),
+    ],
+)
+def test_what_does_not_go_together_is_refused(session: str, tmp_path: Path, words: tuple[str, ...]) -> None:
+    given = [session if word == "SESSION" else word for word in words]
+    assert beliefd("audit", "export", "--cloudevents", *given, "--data", tmp_path).exit_code == 2

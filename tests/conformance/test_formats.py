@@ -168,7 +168,7 @@ class TestReleasedLog:
         for step in redecide(entries, exported.header.policies):
             assert same_outcome(step.event, step.entry.delta), step.entry.seq
 
-    def test_holds_every_verb_and_kind_of_event_of_its_time(self, log: Path) -> None:
+    def test_holds_the_verbs_of_belief_under_several_policies_and_a_state_hash(self, log: Path) -> None:
         entries = [json.loads(line) for line in log.read_bytes().splitlines()[1:]]
         assert {entry["verb"] for entry in entries} >= {
             "DECLARE_SESSION",

@@ -1,6 +1,7 @@
 """The Merkle tree agrees with the published examples, and with a model that follows RFC 6962 word by word."""
 
-import hashlib
+import json
+import subprocess
 
 import pytest
 from hypothesis import given, settings
@@ -8,32 +9,9 @@ from hypothesis import strategies as st
 
 from beliefd.ledger import merkle
 from beliefd.ledger.merkle import BadProof, Place, leaf_hash
+from tests.conformance.node import CONFORMANCE, node
 from tests.ledger.merkle_model import mth, path, sha, subproof
-
-# The leaves and the roots over the first 1, 2, ... of them that implementations of Certificate Transparency
-# have been tested with since there is one.
-LEAVES = [
-    bytes.fromhex(text)
-    for text in (
-        *("", "00", "10", "2021", "3031", "40414243", "5051525354555657"),
-        "606162636465666768696a6b6c6d6e6f",
-    )
-]
-ROOTS = [
-    "6e340b9cffb37a989ca544e6bb780a2c78901d3fb33738768511a30617afa01d",
-    "fac54203e7cc696cf0dfcb42c92a1d9dbaf70ad9e621f4bd8d98662f00e3c125",
-    "aeb6bcfe274b70a14fb067a5e5578264db0fa9b51af5e0ba159158f329e06e77",
-    "d37ee418976dd95753c1c73862b9398fa2a2cf9b4ff0fdfe8b30cd95209614b7",
-    "4e3bbb1f7b478dcfe71fb631631519a3bca12c9aefca1612bfce4c13a86264d4",
-    "76e67dadbcdf1e10e1b74ddc608abd2f98dfb16fbce75277b5232a127f2087ef",
-    "ddb89be403809e325750d3d263cd78929c2942b7942a34b77e122c9594a74c8c",
-    "5dc9da79a70659a9ad559cb701ded9a2ab9d823aad2f4960cfe370eff4604328",
-]
-SIX_TO_EIGHT = [
-    "0ebc5d3437fbe2db158b9f126a1d118e308181031d0a949f8dededebc558ef6a",
-    "ca854ea128ed050b41b35ffc1b87b8eb2bde461e9e3b5596ece6b9d5975a0ae0",
-    "d37ee418976dd95753c1c73862b9398fa2a2cf9b4ff0fdfe8b30cd95209614b7",
-]
+from tests.ledger.published_merkle import CONSISTENCY, INCLUSION, LEAVES, NODES, ROOTS, hashes
 
 
 def tree(leaves: list[bytes], batches: list[int]) -> dict[Place, bytes]:
@@ -56,14 +34,64 @@ def root_of(tiles: dict[Place, bytes], size: int) -> bytes:
     return merkle.root(size, only(tiles, merkle.roots(size)))
 
 
-def test_the_published_roots_and_the_published_proof() -> None:
+def test_the_published_roots_and_nodes() -> None:
     tiles = tree(LEAVES, [3])
-    assert [root_of(tiles, size).hex() for size in range(1, 9)] == ROOTS
-    assert merkle.root(0, {}) == hashlib.sha256(b"").digest()
-    told = [bytes.fromhex(one) for one in SIX_TO_EIGHT]
-    ranges = merkle.consistency_ranges(6, 8)
-    assert merkle.proof(ranges, only(tiles, ranges)) == told
-    merkle.verify_consistency(6, 8, bytes.fromhex(ROOTS[5]), bytes.fromhex(ROOTS[7]), told)
+    assert [root_of(tiles, size).hex() for size in range(1, 9)] == ROOTS[1:]
+    assert merkle.root(0, {}).hex() == ROOTS[0]
+    for name, told in NODES.items():
+        first, _, last = name.partition("-")
+        one = int(first), int(last or first) + 1
+        assert merkle.range_hash(one, only(tiles, [one])).hex() == told, name
+
+
+@pytest.mark.parametrize(("at", "names"), INCLUSION.items(), ids=str)
+def test_the_published_inclusion_proofs_are_made_and_taken(at: tuple[int, int], names: str) -> None:
+    index, size = at
+    ranges = merkle.inclusion_ranges(index, size)
+    shown = merkle.proof(ranges, only(tree(LEAVES, [3]), ranges))
+    assert [one.hex() for one in shown] == hashes(names)
+    merkle.verify_inclusion(leaf_hash(LEAVES[index]), index, size, shown, bytes.fromhex(ROOTS[size]))
+
+
+@pytest.mark.parametrize(("at", "names"), CONSISTENCY.items(), ids=str)
+def test_the_published_consistency_proofs_are_made_and_taken(at: tuple[int, int], names: str) -> None:
+    first, size = at
+    ranges = merkle.consistency_ranges(first, size)
+    shown = merkle.proof(ranges, only(tree(LEAVES, [3]), ranges))
+    assert [one.hex() for one in shown] == hashes(names)
+    merkle.verify_consistency(first, size, bytes.fromhex(ROOTS[first]), bytes.fromhex(ROOTS[size]), shown)
+
+
+def test_node_takes_the_published_proofs_and_no_other() -> None:
+    inclusion = [
+        [NODES[str(index)], index, size, hashes(names), ROOTS[size]]
+        for (index, size), names in INCLUSION.items()
+    ]
+    consistency = [
+        [first, ROOTS[first], size, ROOTS[size], hashes(names)]
+        for (first, size), names in CONSISTENCY.items()
+    ]
+    code = f"""
+        import {{ checkConsistency, rootOf }} from "{(CONFORMANCE / "verify_log.mjs").as_uri()}";
+        const [inclusion, consistency] = {json.dumps([inclusion, consistency])};
+        const bytes = (hex) => Buffer.from(hex, "hex");
+        const taken = (work) => {{ try {{ return work() ?? true; }} catch {{ return false; }} }};
+        const one = (size, root) => ({{ origin: "o", size, root: bytes(root) }});
+        const shown = inclusion.map(([leaf, index, size, path, root]) =>
+          rootOf(bytes(leaf), index, size, path.map(bytes)).equals(bytes(root)));
+        const kept = consistency.map(([first, before, size, after, path]) =>
+          taken(() => checkConsistency(one(first, before), one(size, after), path.map(bytes))));
+        const later = consistency.filter(([first, , size]) => first < size);
+        const other = later.map(([first, before, size, , path]) =>
+          taken(() => checkConsistency(one(first, before), one(size, before), path.map(bytes))));
+        console.log(JSON.stringify([shown, kept, other]));
+    """
+    done = subprocess.run(
+        [node(), "--input-type=module", "-e", code], capture_output=True, timeout=60, check=True
+    )
+    shown, kept, other = json.loads(done.stdout)
+    assert (set(shown), set(kept), set(other)) == ({True}, {True}, {False})
+    assert (len(shown), len(kept)) == (len(INCLUSION), len(CONSISTENCY))
 
 
 @settings(max_examples=60, deadline=None)

@@ -155,8 +155,8 @@ def test_a_witness_that_has_seen_another_history_or_a_later_one_is_heard(
         signed(world)
         signed(world)
     # Put back, and without what stands beside the key: the witness alone knows.
-    assert required.seen is not None
-    required.seen.unlink()
+    assert required.last is not None
+    required.last.path.unlink()
     with World(copy, log=required) as back:
         size = signed(back, "other").size
         told = failure(back)

@@ -6,6 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from beliefd.http.metrics import Metrics
+from beliefd.steward.effects.anchored import Anchor, Anchored
+from beliefd.stores.log import KeptCheckpoint
 from beliefd.testing.world import World
 
 ROOT = Path(__file__).parents[2]
@@ -18,11 +20,15 @@ SUFFIX = re.compile(r"_(bucket|sum|count)$")
 
 def families() -> dict[str, set[str]]:
     """The metrics of a server that has done a little, with the labels that their samples have."""
+
+    async def nowhere(_: KeptCheckpoint) -> None:
+        """An anchor that takes everything."""
+
     with World() as house:
         house.agent.query_belief(house.session())
         metrics = Metrics()
         metrics.observe("query_belief", 200, 0.01)
-        text = metrics.render(house.steward).decode()
+        text = metrics.render(house.steward, Anchored((Anchor("folder", nowhere),), None)).decode()
     found: dict[str, set[str]] = {name: set() for name in re.findall(r"^# TYPE (\S+)", text, re.MULTILINE)}
     for name, labels in re.findall(r"^(beliefd_\w+)(?:\{(.*)\})? \S+$", text, re.MULTILINE):
         family = name if name in found else SUFFIX.sub("", name)

@@ -91,6 +91,7 @@ def test_a_tool_call_is_told_in_the_words_of_genai(collector: Collector) -> None
     assert told.attributes["gen_ai.tool.name"] == "staging.look"
     assert told.attributes["gen_ai.tool.type"] == "function"
     assert told.attributes["gen_ai.tool.call.id"]
+    assert told.attributes["gen_ai.agent.id"] == AGENT.id
     proposal = collector.wait_for("propose")
     assert told.trace_id == proposal.trace_id
 

@@ -8,37 +8,35 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import click
+from msgspec.structs import replace
 
 from beliefd.cli.output import Exit, fail
 from beliefd.kernel.errors import BeliefdError
 from beliefd.kernel.system.commands import RestoreStore
 from beliefd.kernel.system.state import SYSTEM
-from beliefd.kernel.values import Head
 
 if TYPE_CHECKING:
+    from beliefd.cli.marker import Marker, PutBack
     from beliefd.cli.server import ServerSettings
     from beliefd.steward.bootstrap import Runtime
+    from beliefd.steward.effects.last_signed import Ahead
     from beliefd.stores.base import Store
 
 log = logging.getLogger("beliefd.server")
 EVERY_SECONDS: Final = 1.0
+NEW_LOG: Final = "`beliefd log key rotate --origin NAME`, and tell those who keep checkpoints of the old one"
+REMEDY: Final = "put the right one in its place, or start once with --accept-new-store"
 
 
-async def refuse_to_open(store: "Store", settings: "ServerSettings", host: str | None) -> Head | None:
+async def refuse_to_open(store: "Store", settings: "ServerSettings", host: str | None) -> "PutBack | None":
     """Fail if the store is not the one that was here, or if `host` needs a token and there is none.
 
     Returns what this folder had seen of a store that knows less, if the operator accepts that.
     """
     marker = settings.marker
-    seen = None if marker is None else await marker.missing(store)
-    if marker is not None and seen is not None and not settings.accept_store:
-        head = await store.head(SYSTEM)
-        fail(
-            f"refusing to start: `{marker.path}` has seen a store whose own ledger had {seen.seq} events, and"
-            f" this one has {0 if head is None else head.seq}, or others: it is empty, was put back or is"
-            " another one; put the right one in its place, or start once with --accept-new-store",
-            Exit.BAD_INPUT,
-        )
+    back = None if marker is None else await marker.rollback(store)
+    if marker is not None and back is not None and not settings.accept_store:
+        fail(f"refusing to start: {_other(marker, back)}; {REMEDY}", Exit.BAD_INPUT)
     if host is not None and not await _has_token(store):
         fail(
             f"refusing to listen on `{host}`: there is no token, so everybody who reaches it could write; "
@@ -48,7 +46,26 @@ async def refuse_to_open(store: "Store", settings: "ServerSettings", host: str |
     first = settings.siblings is None or settings.siblings.place.number == 1
     if first and marker is not None and marker.read() is None and not await store.sessions(None, 1):
         click.echo(f"a new store: nothing was ever kept in `{marker.path.parent}` before", err=True)
-    return seen
+    return back
+
+
+def _other(marker: "Marker", back: "PutBack") -> str:
+    told = []
+    if back.seen is not None:
+        told.append(
+            f"`{marker.path}` has seen a store whose own ledger had {back.seen.seq} events, and this one has"
+            f" {back.found}, or others: it is empty, was put back or is another one"
+        )
+    if back.ahead is not None:
+        told.append(f"`{marker.last_signed.path}` {what_is_lost(back.ahead)}")
+    return "; ".join(told)
+
+
+def what_is_lost(ahead: "Ahead") -> str:
+    """After the name of the checkpoint."""
+    size, leaves = ahead.checkpoint.size, ahead.leaves
+    there = f"has {leaves} of them" if leaves < size else f"has {leaves}, and others among them"
+    return f"was signed over {size} events of all sessions, and this store {there}"
 
 
 async def _has_token(store: "Store") -> bool:
@@ -61,7 +78,7 @@ async def _has_token(store: "Store") -> bool:
     return directory.closed
 
 
-async def begin(runtime: "Runtime", settings: "ServerSettings", seen: Head | None) -> None:
+async def begin(runtime: "Runtime", settings: "ServerSettings", back: "PutBack | None") -> None:
     """Have on record what is true from now on: tokens and a policy that are older than the ledger, a store
     that was put back, the policy in the operator's file, keys that were changed."""
     from beliefd.steward.directory import LOCAL_OPERATOR
@@ -71,14 +88,27 @@ async def begin(runtime: "Runtime", settings: "ServerSettings", seen: Head | Non
         await system.begin()
     if (earlier := await runtime.steward.in_force.unrecorded()) is not None:
         await system.adopt_policy(earlier, "adopted", LOCAL_OPERATOR)
-    if seen is not None:
-        head = await store.head(SYSTEM)
-        found = 0 if head is None else head.seq
-        await system.record(RestoreStore(seen=seen, found=found), LOCAL_OPERATOR)
-        head = await store.head(SYSTEM)
-        if settings.marker is not None and head is not None:
-            settings.marker.write(head)
+    if back is not None and settings.marker is not None:
+        await _accept(runtime, settings.marker, back)
     await look_again(runtime, settings)
+
+
+async def _accept(runtime: "Runtime", marker: "Marker", back: "PutBack") -> None:
+    from beliefd.steward.directory import LOCAL_OPERATOR
+
+    store, system = runtime.steward.store, runtime.system
+    await system.begin()
+    head, ahead = await store.head(SYSTEM), back.ahead
+    if head is not None:  # it was begun just now
+        command = RestoreStore(seen=back.seen or head, found=back.found)
+        if ahead is not None:
+            command = replace(command, signed=ahead.checkpoint.size, leaves=ahead.leaves)
+        await system.record(command, LOCAL_OPERATOR)
+    if ahead is not None:
+        marker.accept(ahead.checkpoint)
+        log.warning("no checkpoint is signed on this store until a new log is begun: %s", NEW_LOG)
+    if (head := await store.head(SYSTEM)) is not None:
+        marker.write(head)
 
 
 async def look_again(runtime: "Runtime", settings: "ServerSettings") -> None:

@@ -18,13 +18,14 @@ if TYPE_CHECKING:
     from beliefd.steward.effects.checkpoints import LogSettings
 
 LOG_KEY = "log.key"
+SIGNED_WITH = setting(
+    "--log-key",
+    "BELIEFD_LOG_KEY",
+    "The key that checkpoints are signed with. Default: `log.key` in the data folder, made on first use.",
+    type=FILE_PATH,
+)
 LOG = together(
-    setting(
-        "--log-key",
-        "BELIEFD_LOG_KEY",
-        "The key that checkpoints are signed with. Default: `log.key` in the data folder, made on first use.",
-        type=FILE_PATH,
-    ),
+    SIGNED_WITH,
     setting(
         "--log-origin",
         "BELIEFD_LOG_ORIGIN",
@@ -208,12 +209,30 @@ def covered(exported: "Exported", checkpoint: "Checkpoint", proof: "Proof | None
     return {**shown, **told, "session_id": proof.session_id, "after_the_file": "unknown"}
 
 
-def size_in(path: str) -> int:
+def cosigned(data: bytes, trust: "Trust") -> list[dict[str, Any]]:
+    """When each witness whose word counts has seen a trusted checkpoint: what it covers was there by then."""
+    from beliefd.ledger.notes import cosigned_at, read_note
+
+    note = read_note(data)
+    seen = [(key.name, cosigned_at(note, key)) for key in trust.witnesses]
+    return [{"witness": name, "at": at, "time": _time(at)} for name, at in seen if at is not None]
+
+
+def _time(seconds: int) -> str:
+    from datetime import UTC, datetime
+
+    try:
+        return datetime.fromtimestamp(seconds, UTC).isoformat().replace("+00:00", "Z")
+    except (OverflowError, ValueError, OSError):  # witnesses can say anything
+        return f"{seconds} seconds after 1970"
+
+
+def size_in(path: str, data: bytes | None = None) -> int:
     """The size that a checkpoint names, whoever signed it: to ask for what fits it."""
     from beliefd.ledger.notes import BadNote, read_checkpoint, read_note
 
     try:
-        return read_checkpoint(read_note(read_bytes(path))).size
+        return read_checkpoint(read_note(read_bytes(path) if data is None else data)).size
     except BadNote as error:
         raise BeliefdError(Code.CHECKPOINT_FORGED, f"`{path}`: {error}") from None
 

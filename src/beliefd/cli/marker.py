@@ -1,7 +1,8 @@
 """What this folder has seen of its store, so that an empty or earlier one is not taken for the same.
 
-The server's own ledger only grows. The marker says how far it had come, and is kept beside the keys, not in
-the store: who starts on a store that knows less is told, instead of letting everybody in.
+The server's own ledger and the log only grow. The marker says how far the one had come, and the checkpoint
+that was signed last how far the other. Both are kept beside the keys, not in the store: who starts on a store
+that knows less is told, instead of letting everybody in, or going on as if nothing had been lost.
 """
 
 import os
@@ -12,21 +13,36 @@ from urllib.parse import urlsplit
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
+from beliefd.cli.checkpoints import LOG_KEY
 from beliefd.kernel.errors import BeliefdError, Code
 from beliefd.kernel.system.state import SYSTEM
 from beliefd.kernel.values import Head
 
 if TYPE_CHECKING:
+    from beliefd.ledger.notes import Checkpoint
+    from beliefd.steward.effects.last_signed import Ahead, LastSigned
     from beliefd.stores.base import Store
 
 MARKER: Final = "seen.json"
 
 
-class Seen(Struct, frozen=True, forbid_unknown_fields=True):
-    """How far the server's own ledger had come in a store, by the store's address."""
+class Seen(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """How far the server's own ledger had come in a store, by the store's address; and the text of the
+    checkpoint that the operator goes on without."""
 
     stores: dict[str, Head] = {}
+    accepted: dict[str, str] = {}
+
+
+class PutBack(Struct, frozen=True):
+    """What a folder has seen of its store, and the store does not have: of the server's own ledger, in which
+    `found` events are, or of the log."""
+
+    found: int
+    seen: Head | None = None
+    ahead: "Ahead | None" = None
 
 
 def address_of(target: str) -> str:
@@ -43,9 +59,16 @@ def address_of(target: str) -> str:
 class Marker:
     """The file of one folder, for one store."""
 
-    def __init__(self, folder: Path, target: str) -> None:
+    def __init__(self, folder: Path, target: str, log_key: Path | None = None) -> None:
         self.path = folder / MARKER
         self._address = address_of(target)
+        self._log_key = log_key or folder / LOG_KEY
+
+    @property
+    def last_signed(self) -> "LastSigned":
+        from beliefd.steward.effects.last_signed import LastSigned
+
+        return LastSigned(self._log_key)
 
     @property
     def has_folder(self) -> bool:
@@ -67,8 +90,16 @@ class Marker:
             ) from None
 
     def write(self, head: Head) -> None:
+        seen = self._seen()
+        self._write(replace(seen, stores={**seen.stores, self._address: head}))
+
+    def accept(self, checkpoint: "Checkpoint") -> None:
+        """Go on without what this checkpoint covers."""
+        seen = self._seen()
+        self._write(replace(seen, accepted={**seen.accepted, self._address: checkpoint.text}))
+
+    def _write(self, seen: Seen) -> None:
         """Whole or not at all, and for its owner only."""
-        seen = Seen(stores={**self._seen().stores, self._address: head})
         draft = self.path.with_name(f".{self.path.name}.{secrets.token_hex(4)}")
         try:
             with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
@@ -90,6 +121,16 @@ class Marker:
         head = await store.head(SYSTEM)
         known = bool(there) and there[0].hash == seen.hash and head is not None and head.seq >= seen.seq
         return None if known else seen
+
+    async def rollback(self, store: "Store") -> PutBack | None:
+        """What this folder has seen, and the store does not hold, unless somebody has said that it is so."""
+        seen, ahead = await self.missing(store), await self.last_signed.ahead_of(store)
+        if ahead is not None and self._seen().accepted.get(self._address) == ahead.checkpoint.text:
+            ahead = None
+        if seen is None and ahead is None:
+            return None
+        head = await store.head(SYSTEM)
+        return PutBack(0 if head is None else head.seq, seen, ahead)
 
     async def refuse_other(self, store: "Store") -> None:
         """Nothing is written to a store that was put back, before somebody has said that it is to be so."""

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from beliefd.cli.marker import Marker
+from beliefd.cli.beginning import NEW_LOG, what_is_lost
+from beliefd.cli.marker import Marker, PutBack
 from beliefd.cli.target import DATABASE, with_store
 from beliefd.kernel.errors import BeliefdError, Code, invalid
 from beliefd.kernel.values import later
@@ -48,6 +49,9 @@ def restored_at(
 
     async def note(store: Store) -> None:
         await note_restored(store, await marker.missing(store), at, left_out.events)
+        ahead = await marker.last_signed.ahead_of(store) if left_out.events else None
+        if ahead is not None:  # whoever names an earlier time wants it
+            marker.accept(ahead.checkpoint)
 
     with_store(target, note)
     return replace(done, left_out=left_out, at=at)
@@ -65,6 +69,21 @@ def words(left: Cut, at: str) -> str:
     if left.events:
         lines.append("what was done in the world since stays done: look before you approve again")
     return "\n".join(lines)
+
+
+def rollback_words(marker: Marker, back: PutBack) -> str:
+    """What was lost, and how to go on."""
+    told, then = [], ["start once with --accept-new-store"]
+    if back.seen is not None:
+        told.append(
+            f"`{marker.path}` has seen {back.seen.seq} events of the server's own ledger, and the copy has"
+            f" {back.found}; tokens that were revoked since are valid again"
+        )
+        then.append("look at `beliefd token list`")
+    if back.ahead is not None:
+        told.append(f"`{marker.last_signed.path}` {what_is_lost(back.ahead)}")
+        then.append(f"begin a new log: {NEW_LOG}")
+    return f"this is a rollback: {'; '.join(told)}; put back a newer copy, or {', and '.join(then)}"
 
 
 async def _nothing(_: Store) -> None:

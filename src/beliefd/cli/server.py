@@ -245,7 +245,7 @@ async def run_server(
         store = await open_store(target, settings.feed_store, must_hear=True)
     required = settings.require_token or not is_loopback(listener)
     try:
-        seen = await refuse_to_open(store, settings, host if required and sign_in is None else None)
+        back = await refuse_to_open(store, settings, host if required and sign_in is None else None)
     except BaseException:
         await store.close()
         raise
@@ -267,10 +267,10 @@ async def run_server(
             await settings.agree_on_secret(store)
         chores = settings.chores(runtime)
         with translating():
-            await begin(runtime, settings, seen)
+            await begin(runtime, settings, back)
         await runtime.directory.refresh()  # until then it does not know whether there are tokens
         if not (runtime.directory.closed or sign_in):
-            _say_who_comes_in(runtime.steward.in_force.policy, new=seen is None)
+            _say_who_comes_in(runtime.steward.in_force.policy, new=back is None)
     except BaseException:
         await runtime.close()
         raise

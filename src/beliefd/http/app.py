@@ -125,7 +125,9 @@ class Application(Starlette):
 
     def metrics(self) -> bytes:
         """Those of this process."""
-        return self.surface.metrics.render(self.surface.runtime.steward)
+        return self.surface.metrics.render(
+            self.surface.runtime.steward, self.surface.runtime.checkpoints.anchored
+        )
 
     async def _openapi(self, _: Request) -> Reply:
         return Reply(200, _document())

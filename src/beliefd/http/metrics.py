@@ -11,6 +11,8 @@ from beliefd.http.in_flight import InFlight
 from beliefd.http.places import REQUESTS, STREAMS, Places
 from beliefd.http.rates import Rates
 from beliefd.steward.buckets import Buckets
+from beliefd.steward.effects.addresses import shown
+from beliefd.steward.effects.anchored import Anchored
 from beliefd.steward.effects.tools import RANKS
 from beliefd.steward.offload import POOLS
 from beliefd.steward.write.steward import Steward
@@ -42,7 +44,11 @@ class Metrics:
             level = logging.WARNING if status >= FAILED else logging.INFO
             log.log(level, "answered", extra={"fields": fields})
 
-    def render(self, steward: Steward) -> bytes:
+    def render(self, steward: Steward, anchored: Anchored | None = None) -> bytes:
+        reached = {} if anchored is None else anchored.reached()
+        places = {place: f'{{anchor="{_quoted(shown(place))}"}}' for place in reached}
+        leaves = [(places[name], one.size) for name, one in reached.items()]
+        failing = [(places[name], int(one.failure is not None)) for name, one in reached.items()]
         requests = (
             (f'{{operation="{operation}",status="{status}"}}', count)
             for (operation, status), count in sorted(self._requests.items())
@@ -66,6 +72,8 @@ class Metrics:
             *_family("beliefd_work", "gauge", "Long work beside the event loop", _work()),
             *_family("beliefd_tool_calls_waiting", "gauge", "For a place to run in", _waiting()),
             *_family("beliefd_limited_total", "counter", "Refused by a limit", self._limited(steward)),
+            *_family("beliefd_log_anchored_leaves", "gauge", "Of the log, by anchor", leaves),
+            *_family("beliefd_log_anchor_failing", "gauge", "Not reached when last tried", failing),
             *_family("beliefd_start_time_seconds", "gauge", "Since when", [("", round(self._started, 3))]),
         ]
         return "\n".join(lines).encode() + b"\n"
@@ -97,6 +105,11 @@ def _work() -> Iterable[tuple[str, float]]:
 def _waiting() -> Iterable[tuple[str, float]]:
     waiting = places.slots.waiting()
     return [(f'{{class="{name}"}}', waiting[rank]) for name, rank in RANKS.items()]
+
+
+def _quoted(text: str) -> str:
+    """As the value of a label."""
+    return text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
 
 
 def _family(name: str, kind: str, help_text: str, samples: Iterable[tuple[str, float]]) -> Iterable[str]:

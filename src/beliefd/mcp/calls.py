@@ -5,6 +5,7 @@ import logging
 import time
 import uuid
 from collections.abc import Mapping
+from contextlib import AbstractContextManager
 from typing import Any, Final
 
 import anyio
@@ -66,11 +67,30 @@ async def call_tool(talk: Conversation, caller: Caller, name: str, arguments: di
         )
     talk.busy += 1
     try:
-        with tracing.carrying(caller.meta):
+        with tracing.carrying(caller.meta), _asked_for():
             return await _judged(talk, caller, name, arguments)
     finally:
         talk.busy -= 1
         talk.used_at = time.monotonic()
+
+
+def _asked_for() -> AbstractContextManager[tracing.Span]:
+    """The span of a call, where its client says that it belongs; what it leads to is inside."""
+    return tracing.span(
+        "tools/call", {"mcp.method.name": "tools/call"}, parent=tracing.carried(), kind="server"
+    )
+
+
+def _upstream_span(proposed: Proposed, judgement: Judgement) -> AbstractContextManager[tracing.Span]:
+    said: dict[str, str | int | bool] = {
+        "gen_ai.operation.name": "execute_tool",
+        "gen_ai.tool.name": proposed.tool,
+        "gen_ai.tool.type": "function",
+        "gen_ai.tool.call.id": judgement.call_id or "",
+        "beliefd.session.id": proposed.session_id,
+        "beliefd.upstream": proposed.upstream,
+    }
+    return tracing.span(f"execute_tool {proposed.tool}", said, kind="client")
 
 
 async def _judged(talk: Conversation, caller: Caller, name: str, arguments: dict[str, Any]) -> Result:
@@ -186,9 +206,18 @@ async def _run(
     seconds = min((judgement.seconds or 0) * IN_TIME, talk.config.limits.call_seconds)
     try:
         session = talk.upstream(proposed.upstream)
-        result = await session.call(
-            proposed.tool, proposed.arguments, seconds, caller.progress, caller.session.protocol_version
-        )
+        with _upstream_span(proposed, judgement) as span:
+            try:
+                result = await session.call(
+                    proposed.tool,
+                    proposed.arguments,
+                    seconds,
+                    caller.progress,
+                    caller.session.protocol_version,
+                )
+            except BaseException as error:
+                span.fail(type(error).__name__)
+                raise
     except asyncio.CancelledError:
         await talk.reports.note(judgement, "unknown", "cancelled by the client while it ran")
         raise

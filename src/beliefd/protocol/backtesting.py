@@ -73,7 +73,8 @@ class Backtest(Answer, frozen=True):
     """What another policy would have decided, each command on the state that it was recorded on.
 
     What would need facts that were not recorded is `undecidable`, and stands among the groups. `left_out` are
-    decisions of groups that had no room. `next` says where to go on, if `limit` was reached.
+    decisions of groups that had no room. `erased` are texts of these sessions that are gone: what was said
+    with them is decided by their digests. `next` says where to go on, if `limit` was reached.
     """
 
     policy_hash: str
@@ -86,4 +87,5 @@ class Backtest(Answer, frozen=True):
     by_principal: list[Counted]
     broken: list[BrokenLedger]
     left_out: int = 0
+    erased: int = 0
     next: Reached | None = None

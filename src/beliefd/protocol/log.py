@@ -33,12 +33,22 @@ class AskedWitness(Answer, frozen=True):
     failure: ErrorBody | None = None
 
 
+class AnchorView(Answer, frozen=True):
+    """A place that this server writes checkpoints to: the size of the last that reached it, and why no newer
+    one has. Events up to that size are covered by an anchored checkpoint."""
+
+    place: str
+    size: int | None = None
+    failure: str | None = None
+
+
 class LogView(Answer, frozen=True):
     """`size` is how many events have a leaf, `covered` how many of them the newest checkpoint covers.
 
     `keys` are the public keys that checkpoints were signed with, the newest last: who has one of them from
     elsewhere can check that they are the log's own. `signed` is the newest checkpoint whoever has cosigned
-    it: for witnesses. `asked_witnesses` are those that this server asks by itself.
+    it: for witnesses. `asked_witnesses` are those that this server asks by itself, `anchors` the places that
+    it writes checkpoints to.
     """
 
     origin: str | None
@@ -48,6 +58,7 @@ class LogView(Answer, frozen=True):
     witnesses: list[str]
     signed: str | None
     asked_witnesses: list[AskedWitness] = []
+    anchors: list[AnchorView] = []
 
 
 class Witnessed(Answer, frozen=True):

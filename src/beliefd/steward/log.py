@@ -7,6 +7,7 @@ from typing import Final
 
 from beliefd.kernel.errors import BeliefdError, Code
 from beliefd.ledger import merkle
+from beliefd.ledger.checkpoints import refuse_smaller
 from beliefd.ledger.merkle import BadProof, Range
 from beliefd.ledger.notes import Checkpoint
 from beliefd.stores.base import Store
@@ -54,6 +55,13 @@ class Log:
     async def extends(self, kept: Checkpoint) -> bool:
         """Does the log begin with what this checkpoint covers? It must have at least its size."""
         return await self.root(kept.size) == kept.root
+
+    async def refuse_other_history(self, earlier: Checkpoint, size: int) -> None:
+        """Raise unless the log of this size continues what was signed earlier."""
+        refuse_smaller(earlier, size)
+        if not await self.extends(earlier):
+            text = f"the log is not the one that was signed at size {earlier.size}"
+            raise BeliefdError(Code.SPLIT_VIEW, f"{text}: it was changed, or is another one{REPAIR}")
 
     async def _hashes(self, ranges: Iterable[Range]) -> list[bytes]:
         wanted = list(ranges)

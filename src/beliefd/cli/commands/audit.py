@@ -10,7 +10,16 @@ import msgspec
 from click import argument, option
 
 from beliefd.cli import output
-from beliefd.cli.checkpoints import KEYS, covered, kept_checkpoint, proof_in, proven, size_in, trust_in
+from beliefd.cli.checkpoints import (
+    KEYS,
+    cosigned,
+    covered,
+    kept_checkpoint,
+    proof_in,
+    proven,
+    size_in,
+    trust_in,
+)
 from beliefd.cli.files import read_bytes, write_bytes
 from beliefd.cli.ledgers import PAGE, sessions_of, verify_stored
 from beliefd.cli.options import FILE, FILE_PATH, IN_SPACE, NOTES, SESSION
@@ -102,18 +111,18 @@ def verify(
         raise click.UsageError("give one of SESSION, `--file` or `--all`")
     if every and expected is not None:
         raise click.UsageError("a head is that of one ledger: `--expect-head` needs SESSION or `--file`")
-    if checkpoint is not None and (path is None or expected is not None):
-        raise click.UsageError("`--checkpoint` goes with an exported ledger alone: `--ledger FILE`")
+    if checkpoint is not None and (every or expected is not None):
+        raise click.UsageError("`--checkpoint` goes with one ledger alone: SESSION, or `--ledger FILE`")
     if checkpoint is None and any(proven_by.values()):
         raise click.UsageError("`--key`, `--witness` and `--proof` go with `--checkpoint`, to check it")
-    if checkpoint is not None and path is not None:
-        ok = _verify_covered(target, path, checkpoint, **proven_by)
+    if checkpoint is not None:
+        ok = _verify_covered(target, path, session_id, checkpoint, **proven_by)
     elif every:
         ok = _verify_all(target)
     else:
         exported = None
         if path is not None:
-            answer, exported = _verify_file(path)
+            answer, exported = _verify_file(path, read_bytes(path))
         else:
             answer = _verify_one(target, str(session_id))
         words = _expected(target, answer, session_id, exported, expected) if answer.ok and expected else ""
@@ -135,18 +144,26 @@ def _expected(
 
 
 @audit.command()
-@SESSION
+@argument("session_id", metavar="[SESSION]", required=False)
 @option("-o", "--output", "place", type=FILE_PATH, help="Default: stdout.")
 @option("--cloudevents", is_flag=True, help="As CloudEvents, one per line; a file is gone on with.")
 @option("--follow", is_flag=True, help="CloudEvents: keep on with what is recorded, until Ctrl-C.")
 @option("--since", metavar="EVENT", help="CloudEvents: only what came after this event.")
+@option("--all", "every", is_flag=True, help="CloudEvents: of all sessions that one may see.")
 @option("--post", metavar="URL", help="CloudEvents: send each to this address, in order.")
+@option(
+    "--webhook-key",
+    "secret",
+    type=FILE_PATH,
+    help="CloudEvents: sign what is sent as webhooks are, with the key in this file.",
+)
+@option("--seen", type=FILE_PATH, help="CloudEvents: with `--all --post`, where to keep what was taken.")
 @option("--checkpoint", metavar="FILE", help="With a proof of what this checkpoint of the log covers.")
 @option("--parts", is_flag=True, help="With what its events withhold, as far as that is kept.")
 @target_options
 def export(
     target: Target,
-    session_id: str,
+    session_id: str | None,
     place: Path | None,
     cloudevents: bool,
     checkpoint: str | None,
@@ -160,7 +177,11 @@ def export(
         _export_cloud_events(target, session_id, place, **how)
         return
     if any(how.values()):
-        raise click.UsageError("`--follow`, `--since` and `--post` go with `--cloudevents`")
+        raise click.UsageError(
+            "`--follow`, `--since`, `--all`, `--post` and what goes with it take `--cloudevents`"
+        )
+    if session_id is None:
+        raise click.UsageError("Missing argument 'SESSION'.")
     data = target.ask(lambda calls: calls.export(session_id, parts=parts))
     if checkpoint is not None:
         size = size_in(checkpoint)
@@ -196,13 +217,29 @@ def erase(session_id: str, digests: tuple[str, ...], events: tuple[str, ...], **
 
 
 def _export_cloud_events(
-    target: Target, session_id: str, place: Path | None, follow: bool, since: str | None, post: str | None
+    target: Target,
+    session_id: str | None,
+    place: Path | None,
+    follow: bool,
+    since: str | None,
+    every: bool,
+    **to: Any,
 ) -> None:
-    from beliefd.cli.cloudevents import export_cloud_events
+    from beliefd.cli.cloudevents import Destination, export_all_cloud_events, export_cloud_events
 
-    done = export_cloud_events(target, session_id, since, place, post, follow)
-    if place is not None or post is not None:
-        words = f"{done.events} events to {place or post}, the last is {done.last_event_id}"
+    if (session_id is None) != every:
+        raise click.UsageError("give one of SESSION or `--all`")
+    if every and since is not None:
+        raise click.UsageError(
+            "`--since` is an event of one session: with `--all`, a file says where to go on"
+        )
+    where = Destination(place, **to)
+    if session_id is None:
+        done = export_all_cloud_events(target, where, follow)
+    else:
+        done = export_cloud_events(target, session_id, since, where, follow)
+    if place is not None or where.post is not None:
+        words = f"{done.events} events to {place or where.post}, the last is {done.last_event_id}"
         output.show(Reply(done, words), target.as_json)
 
 
@@ -243,7 +280,7 @@ def replay(target: Target, source: str) -> None:
         data = read_bytes(source)
     else:
         session_id = target.whole({"session_id": source}, {"session_id"})["session_id"]
-        data = target.ask(lambda calls: calls.export(session_id), what="reading the ledger")
+        data = target.ask(lambda calls: calls.export(session_id, parts=True), what="reading the ledger")
     with translating():
         answer = _replayed(exported_in(data))
     output.show(Reply(answer, replayed(answer)), target.as_json)
@@ -283,6 +320,9 @@ def _replayed(exported: "Exported") -> dict[str, Any]:
         "same": state_hash(folded.session) == state_hash(decided.session),
         "events": len(entries),
         "state_hash": state_hash(folded.session),
+        "withheld": result.withheld,
+        "erased": result.erased,
+        "absent": result.absent,
         **lanes,
         "snapshot": replace(
             snapshot, space=declared.get("space") or DEFAULT_SPACE, conclusions_rest_on=resting
@@ -312,7 +352,7 @@ def _verify_one(target: Target, session_id: str) -> "Verified":
     return target.ask(lambda calls: calls.verify(session_id))
 
 
-def _verify_file(path: str) -> "tuple[Verified, Exported | None]":
+def _verify_file(path: str, data: bytes) -> "tuple[Verified, Exported | None]":
     """INVARIANT: the file is read once. Whatever is said of it is said of the very bytes that verify."""
     from beliefd.cli.auditing import lines_in
     from beliefd.ledger.transfer import BadExport, read_export
@@ -321,7 +361,7 @@ def _verify_file(path: str) -> "tuple[Verified, Exported | None]":
     from beliefd.steward.handlers.ledger import verified
 
     try:
-        exported = read_export(lines_in(read_bytes(path)))
+        exported = read_export(lines_in(data))
     except BadExport as error:
         if error.line == 1:
             raise invalid(f"`{path}`: {error}") from None
@@ -338,7 +378,8 @@ def _verify_file(path: str) -> "tuple[Verified, Exported | None]":
 
 def _verify_covered(
     target: Target,
-    path: str,
+    path: str | None,
+    session_id: str | None,
     checkpoint: str,
     proof: str | None,
     keys: tuple[str, ...],
@@ -347,15 +388,38 @@ def _verify_covered(
     from beliefd.cli.views.ledger import covering
 
     trust = trust_in(keys, witnesses)
-    answer, exported = _verify_file(path)
+    note = read_bytes(checkpoint)
+    if path is None:
+        data, anchored = _asked_for(target, str(session_id), size_in(checkpoint, note))
+    else:
+        data, anchored = read_bytes(path), None
+    answer, exported = _verify_file(path or str(session_id), data)
     told = {**msgspec.to_builtins(answer), "covering": None}
     if answer.ok and exported is not None:
-        kept = kept_checkpoint(checkpoint, trust)
-        told["covering"] = covered(
-            exported, kept, exported.header.proof if proof is None else proof_in(proof)
-        )
+        kept = kept_checkpoint(checkpoint, trust, note)
+        told["covering"] = {
+            **covered(exported, kept, exported.header.proof if proof is None else proof_in(proof)),
+            "cosigned": cosigned(note, trust),
+            **({} if anchored is None else {"anchored": anchored}),
+        }
     output.show(Reply(told, covering(answer, told["covering"])), target.as_json)
     return answer.ok
+
+
+def _asked_for(target: Target, session_id: str, size: int) -> tuple[bytes, list[dict[str, Any]]]:
+    """A ledger with the proof for a checkpoint, and how much of it is covered by what has reached anchors."""
+    with target.calls() as calls:
+        data = proven(calls.export(session_id), calls.audit_proof(session_id, size=size))
+        found = []
+        for one in calls.log_state().anchors:
+            try:
+                seq = calls.audit_proof(session_id, size=one.size).seq if one.size else 0
+            except BeliefdError as error:
+                if error.code is not Code.NOT_COVERED:
+                    raise
+                seq = 0
+            found.append({"place": one.place, "size": one.size or 0, "covered": seq})
+    return data, found
 
 
 def _verify_all(target: Target) -> bool:

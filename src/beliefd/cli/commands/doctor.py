@@ -276,10 +276,13 @@ def _projections(found: "list[Difference]", place: str, truth: str) -> Iterator[
 def _log(embedded: "Embedded") -> Finding:
     """How much of the log is covered, and whether a checkpoint could be signed now."""
     from beliefd.ledger.envelope import LedgerBroken
+    from beliefd.steward.effects.addresses import shown
 
     store, checkpoints = embedded.steward.store, embedded.runtime.checkpoints
     size, newest = embedded.run(store.log_size), embedded.run(checkpoints.newest)
     covered = f"{newest.size} covered by a checkpoint" if newest else "no checkpoint was signed yet"
+    for place, one in checkpoints.anchored.reached().items():
+        covered += f", {one.size} by one that is anchored at `{shown(place)}`"
     key = checkpoints.settings.key
     try:
         embedded.run(checkpoints.refuse_unsignable)

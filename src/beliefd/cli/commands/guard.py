@@ -9,6 +9,7 @@ from click import option
 from beliefd.cli.commands.mcp import COMMAND, OVER_HTTP
 from beliefd.cli.options import DIRECTORY, FILE_PATH, setting
 from beliefd.cli.output import errors_exit
+from beliefd.cli.traces import OTLP, traced
 
 HOLD_SECONDS = 30.0
 
@@ -33,9 +34,10 @@ HOLD_SECONDS = 30.0
 )
 @option("--env", "environment", multiple=True, metavar="NAME", help="Give the command this variable.")
 @OVER_HTTP
-def guard(data: Path | None, policy_file: Path | None, **given: Any) -> None:
+@OTLP
+def guard(data: Path | None, policy_file: Path | None, otlp: str | None, **given: Any) -> None:
     """Put the tool server COMMAND (or its http:// address) behind beliefd, and say where to approve."""
     from beliefd.cli.gateways import serve_guard
 
-    with errors_exit():
+    with errors_exit(), traced(otlp):
         serve_guard(data or Path.home() / ".beliefd" / "guard", policy_file, **given)

@@ -9,6 +9,7 @@ from click import argument, option
 from beliefd.cli.options import FILE_PATH, together
 from beliefd.cli.output import errors_exit, show
 from beliefd.cli.target import Target, target_options
+from beliefd.cli.traces import OTLP, traced
 
 mcp = click.Group("mcp", help="The Model Context Protocol: a gateway, and beliefd's verbs as tools.")
 COMMAND = argument("command", nargs=-1, metavar="-- COMMAND...", type=click.UNPROCESSED)
@@ -63,12 +64,13 @@ def serve(
 @option("--prompts", is_flag=True, help="Open the prompts of the upstream.")
 @option("--env", "environment", multiple=True, metavar="NAME", help="Give the command this variable.")
 @OVER_HTTP
+@OTLP
 @target_options
-def gateway(target: Target, port: int | None, http_token: str | None, **given: Any) -> None:
+def gateway(target: Target, port: int | None, http_token: str | None, otlp: str | None, **given: Any) -> None:
     """Stand between a client and the tool server COMMAND (or its http:// address): every call is judged."""
     from beliefd.cli.gateways import config_of, serve_gateway
 
-    with errors_exit():
+    with errors_exit(), traced(otlp):
         serve_gateway(target, config_of(**given), port, http_token)
 
 

@@ -4,8 +4,6 @@ import asyncio
 import os
 import socket
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,26 +18,12 @@ from beliefd.cli.options import DETECTORS, JUDGES, POLICY, setting
 from beliefd.cli.output import errors_exit
 from beliefd.cli.processes import Processes
 from beliefd.cli.target import prepare_data, store_name, store_options
+from beliefd.cli.traces import OTLP, traced
 from beliefd.http.siblings import Siblings, own_place
 from beliefd.stores.opening import is_shared
 
 if TYPE_CHECKING:
     import uvicorn
-
-
-@contextmanager
-def traced(otlp: str | None) -> Iterator[None]:
-    """Traces go to a collector while the server runs, if it is told of one."""
-    if otlp is None:
-        yield
-        return
-    from beliefd import telemetry
-
-    tracer = telemetry.start(otlp)
-    try:
-        yield
-    finally:
-        telemetry.stop(tracer)
 
 
 FOR_TRYING_OUT = "for trying out: whoever runs programs as you can use it too"
@@ -58,7 +42,7 @@ FOR_TRYING_OUT = "for trying out: whoever runs programs as you can use it too"
 @option(
     "--accept-new-store",
     is_flag=True,
-    help="Go on with a store that knows less than this folder has seen, once; it is recorded.",
+    help="Go on with a store that knows less than this folder has seen or signed, once; it is recorded.",
 )
 @store_options
 @setting(
@@ -112,12 +96,7 @@ FOR_TRYING_OUT = "for trying out: whoever runs programs as you can use it too"
     show_default=True,
 )
 @log_options()
-@setting(
-    "--otlp",
-    "BELIEFD_OTLP",
-    "Send traces to this OpenTelemetry collector (OTLP over HTTP); needs the extra `otel`.",
-    metavar="URL",
-)
+@OTLP
 @LOG
 @DETECTORS
 @JUDGES
@@ -172,7 +151,7 @@ def serve(  # noqa: PLR0913, PLR0917 - one argument per option
             detectors=detector,
             judges=judges,
             scrub_place=data / server.SCRUB_PLACE,
-            marker=Marker(data, store_name(data, store)),
+            marker=Marker(data, store_name(data, store), log_key),
             require_token=require_token,
             accept_store=accept_new_store,
             shared_store=is_shared(store_name(data, store)),

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import click
 from msgspec import Struct
 
+from beliefd.cli.checkpoints import SIGNED_WITH
 from beliefd.cli.marker import Marker
 from beliefd.cli.options import DIRECTORY, FILE_PATH
 from beliefd.cli.output import Exit, Reply, errors_exit, show
@@ -92,19 +93,23 @@ def backup(path: Path, data: Path, store: str | None, as_json: bool) -> None:
     metavar="TIME",
     help="Sessions as they were then, such as 2026-03-01T12:00:00Z.",
 )
+@SIGNED_WITH
 @store_options
 @AS_JSON
-def restore(path: Path, at: str | None, data: Path, store: str | None, as_json: bool) -> None:
+def restore(
+    path: Path, at: str | None, log_key: Path | None, data: Path, store: str | None, as_json: bool
+) -> None:
     """Put what `backup` wrote into an empty store, verified.
 
-    If the folder has seen a newer state of the server, this is a rollback, and says so (exit code 3).
+    If the folder has seen a newer state of the server, or a checkpoint that covers more was signed there,
+    this is a rollback, and says so (exit code 3).
     """
     with errors_exit(as_json):
         if not path.exists():
             raise BeliefdError(Code.STORAGE_UNAVAILABLE, f"there is no `{path}`")
         prepare_data(data)
         target = store_name(data, store)
-        marker = Marker(data, target)
+        marker = Marker(data, target, log_key)
         done = _move(str(path), target) if at is None else _restored_at(path, at, marker, target)
         done = _named_rollback(done, marker, target)
     _told(done, "restored", as_json)
@@ -247,19 +252,11 @@ def _restored_at(path: Path, at: str, marker: Marker, target: str) -> MovedStore
 def _named_rollback(done: MovedStore, marker: Marker, target: str) -> MovedStore:
     from msgspec.structs import replace
 
-    from beliefd.kernel.system.state import SYSTEM
+    from beliefd.cli.restoring import rollback_words
 
     async def work(opened: "Store") -> str | None:
-        seen = await marker.missing(opened)
-        if seen is None:
-            return None
-        head = await opened.head(SYSTEM)
-        had = 0 if head is None else head.seq
-        return (
-            f"this is a rollback: `{marker.path}` has seen {seen.seq} events of the server's own ledger, and"
-            f" the copy has {had}; tokens that were revoked since are valid again; start once with"
-            " --accept-new-store, and look at `beliefd token list`"
-        )
+        back = await marker.rollback(opened)
+        return None if back is None else rollback_words(marker, back)
 
     return replace(done, rollback=with_store(target, work))
 

@@ -34,6 +34,9 @@ def backtest(answer: Backtest) -> RenderableType:
         lines += _group(group)
     if answer.left_out:
         lines.append(Text(f"and {answer.left_out} decisions in further groups", "dim"))
+    if answer.erased:
+        told = f"texts that are erased: {answer.erased}; what was said with them is decided by their digests"
+        lines.append(Text(told, "dim"))
     lines += _counted("by tool", answer.by_tool) + _counted("by principal", answer.by_principal)
     for one in answer.broken:
         told = f"broken: {visible(one.session_id)} at event {one.seq}: {visible(one.reason)}"

@@ -5,7 +5,7 @@ from rich.text import Text
 
 from beliefd.cli.output import visible
 from beliefd.cli.views.drawing import view
-from beliefd.protocol.log import AskedWitness, LogView
+from beliefd.protocol.log import AnchorView, AskedWitness, LogView
 
 
 @view.register
@@ -22,7 +22,16 @@ def log(answer: LogView) -> RenderableType:
         *keys,
         *(Text.assemble(("witness ", "dim"), visible(key)) for key in answer.witnesses),
         *map(_asked, answer.asked_witnesses),
+        *(_anchor(one, answer.size) for one in answer.anchors),
     )
+
+
+def _anchor(anchor: AnchorView, leaves: int) -> Text:
+    size = anchor.size or 0
+    told = "nothing anchored yet" if anchor.size is None else f"{size} leaves anchored"
+    rest = f", {leaves - size} not" if anchor.size is not None and size < leaves else ""
+    failed = f"; {visible(anchor.failure)}" if anchor.failure else ""
+    return Text.assemble(("anchor ", "dim"), visible(anchor.place), f", {told}{rest}", (failed, "red"))
 
 
 def _asked(witness: AskedWitness) -> Text:

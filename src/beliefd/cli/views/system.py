@@ -44,6 +44,15 @@ def _by(said: dict[str, Any]) -> Text:
     return Text(f"by {visible(said['by'])}{reason}")
 
 
+def _restored(delta: dict[str, Any]) -> str:
+    if "at" in delta:
+        return f"sessions as of {delta['at']}, {delta['left_out']} later events left out"
+    told = f"this ledger had {delta['seen']['seq']} events, and {delta['found']} were found"
+    if "signed" not in delta:
+        return told
+    return f"{told}; {delta['signed']} leaves of the log were signed, and {delta['leaves']} were found"
+
+
 def _put_away(_: dict[str, Any], delta: dict[str, Any]) -> Text:
     told = f"{visible(delta['session_id'])}, {delta['head']['seq']} events, to {visible(delta['place'])}"
     return Text.assemble(told, (f"  file {delta['file_sha256']}", "dim"))
@@ -62,12 +71,7 @@ EVENTS: dict[str, EventWords] = {
     "key_changed": lambda _, delta: Text(
         f"{visible(delta['name'])}, fingerprint {delta['fingerprint'][:16]}"
     ),
-    "store_restored": lambda _, delta: Text(
-        f"sessions as of {delta['at']}, {delta['left_out']} later events left out"
-        if "at" in delta
-        else f"this ledger had {delta['seen']['seq']} events, and {delta['found']} were found",
-        "bold yellow",
-    ),
+    "store_restored": lambda _, delta: Text(_restored(delta), "bold yellow"),
     "ledger_archived": _put_away,
     "ledger_unarchived": lambda _, delta: Text(
         f"{visible(delta['session_id'])}, {delta['head']['seq']} events, from {visible(delta['place'])}"

@@ -60,12 +60,15 @@ class ChangeKey(Value, frozen=True, tag_field="verb", tag="CHANGE_KEY"):
 
 class RestoreStore(Value, frozen=True, tag_field="verb", tag="RESTORE_STORE"):
     """Go on with a store that knows less than this server has seen: its own ledger had come to `seen`. With
-    `at`, sessions were put back to what they were then, and so many events were left out."""
+    `at`, sessions were put back to what they were then, and so many events were left out. With `signed`, a
+    checkpoint of so many leaves was seen, and the log has `leaves`, or others."""
 
     seen: Head
     found: Count
     at: Timestamp | UnsetType = UNSET
     left_out: Count | UnsetType = UNSET
+    signed: Count | UnsetType = UNSET
+    leaves: Count | UnsetType = UNSET
 
 
 class ArchiveLedger(Value, frozen=True, tag_field="verb", tag="ARCHIVE_LEDGER"):

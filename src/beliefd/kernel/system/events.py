@@ -56,12 +56,15 @@ class KeyChanged(EventBase, frozen=True, tag="key_changed"):
 
 class StoreRestored(EventBase, frozen=True, tag="store_restored"):
     """The store was put back, or is another one: the operator accepted that it knows less. With `at`,
-    sessions are what they were then, without `left_out` events that came later."""
+    sessions are what they were then, without `left_out` events that came later. With `signed`, the log had
+    so many leaves when a checkpoint was signed, and has `leaves` of them, or others."""
 
     seen: Head
     found: int
     at: str | UnsetType = UNSET
     left_out: int | UnsetType = UNSET
+    signed: int | UnsetType = UNSET
+    leaves: int | UnsetType = UNSET
 
 
 class LedgerArchived(EventBase, frozen=True, tag="ledger_archived"):

@@ -110,7 +110,14 @@ def change_key(session: Session, command: ChangeKey, _: Facts) -> KeyChanged | R
 
 
 def restore_store(_: Session, command: RestoreStore, __: Facts) -> StoreRestored:
-    return StoreRestored(seen=command.seen, found=command.found, at=command.at, left_out=command.left_out)
+    return StoreRestored(
+        seen=command.seen,
+        found=command.found,
+        at=command.at,
+        left_out=command.left_out,
+        signed=command.signed,
+        leaves=command.leaves,
+    )
 
 
 def archive_ledger(_: Session, command: ArchiveLedger, __: Facts) -> LedgerArchived | Refused:

@@ -64,7 +64,7 @@ class _Reading:
                 promised = self._header.head
                 self._break(LedgerBroken(promised.seq, promised.event_id, "it does not end with its head"))
             else:
-                self._tally.sessions += 1
+                self._tally.end(self._ledger.session)
 
     def _take(self) -> None:
         if self._broken or not self._chunk:

@@ -7,6 +7,7 @@ import msgspec
 from msgspec import UNSET, Struct, UnsetType
 
 from beliefd.kernel.commands import Command, verb_of
+from beliefd.kernel.state import Session
 from beliefd.kernel.substrate.commands import Propose
 from beliefd.kernel.substrate.proposals import CallCandidate
 from beliefd.kernel.values import Object
@@ -49,6 +50,7 @@ class Tally:
 
     def __init__(self) -> None:
         self.sessions = self.decisions = self.changed = self.undecidable = self.left_out = 0
+        self.erased = 0
         self._groups: dict[Key, _Group] = {}
         self._tools: dict[str, _Count] = {}
         self._principals: dict[str, _Count] = {}
@@ -85,6 +87,11 @@ class Tally:
             group = self._groups[key] = _Group(_example(entry, command, was, then, at))
         group.count += 1
 
+    def end(self, session: Session | None) -> None:
+        """A session of which all was decided again."""
+        self.sessions += 1
+        self.erased += 0 if session is None else len(session.erasures.erased)
+
     def break_off(self, session_id: str, error: LedgerBroken) -> None:
         if len(self._broken) < MOST_BROKEN:
             self._broken.append(
@@ -108,12 +115,13 @@ class Tally:
             by_principal=_counted(self._principals),
             broken=self._broken,
             left_out=self.left_out,
+            erased=self.erased,
             next=reached,
         )
 
     def add(self, answer: Backtest) -> None:
         """What another part of the same backtest came to."""
-        for name in ("sessions", "decisions", "changed", "undecidable", "left_out"):
+        for name in ("sessions", "decisions", "changed", "undecidable", "left_out", "erased"):
             setattr(self, name, getattr(self, name) + getattr(answer, name))
         for one in answer.groups:
             key = (one.verb, one.tool, one.principal, one.was, one.would_be, one.constraint)

@@ -4,24 +4,26 @@ A folder gets one file per checkpoint, a git repository one commit, a URL one PO
 """
 
 import asyncio
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Final
 
 from beliefd.kernel.errors import invalid
 from beliefd.ledger.notes import read_checkpoint, read_note
 from beliefd.steward.effects.addresses import URLS, shown
-from beliefd.steward.effects.checkpoints import Anchor
+from beliefd.steward.effects.anchored import Anchor
 from beliefd.stores.log import KeptCheckpoint
 
 GIT: Final = "git:"
 NEWEST: Final = "checkpoint"
 SECONDS: Final = 20.0
+Write = Callable[[KeptCheckpoint], Awaitable[None]]
 
 
 def anchor_of(place: str) -> Anchor:
     """The anchor that a setting names: a URL, `git:` with a repository, or a folder."""
     if place.startswith(URLS):
-        return _url(place)
+        return Anchor(place, _url(place))
     folder = Path(place.removeprefix(GIT))
     if not folder.is_dir():
         raise invalid(
@@ -29,10 +31,10 @@ def anchor_of(place: str) -> Anchor:
             ", or a URL",
             "--log-anchor",
         )
-    return _git(folder) if place.startswith(GIT) else _folder(folder)
+    return Anchor(place, _git(folder) if place.startswith(GIT) else _folder(folder))
 
 
-def _folder(folder: Path) -> Anchor:
+def _folder(folder: Path) -> Write:
     async def anchor(kept: KeptCheckpoint) -> None:
         checkpoint = read_checkpoint(read_note(kept.note))
         name = f"{kept.size:016}-{checkpoint.root.hex()[:16]}.checkpoint"
@@ -41,7 +43,7 @@ def _folder(folder: Path) -> Anchor:
     return anchor
 
 
-def _git(folder: Path) -> Anchor:
+def _git(folder: Path) -> Write:
     async def anchor(kept: KeptCheckpoint) -> None:
         await asyncio.to_thread((folder / NEWEST).write_text, kept.note)
         await _run(folder, "add", "--", NEWEST)
@@ -70,7 +72,7 @@ async def _run(folder: Path, *command: str) -> str:
     return told.decode(errors="replace")
 
 
-def _url(url: str) -> Anchor:
+def _url(url: str) -> Write:
     name, kind = shown(url), {"Content-Type": "text/plain; charset=utf-8"}
 
     async def anchor(kept: KeptCheckpoint) -> None:

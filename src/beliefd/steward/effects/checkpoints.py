@@ -11,7 +11,6 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from beliefd.kernel.errors import BeliefdError, Code
-from beliefd.ledger.checkpoints import refuse_smaller
 from beliefd.ledger.envelope import LedgerBroken
 from beliefd.ledger.notes import (
     BadNote,
@@ -23,10 +22,11 @@ from beliefd.ledger.notes import (
     read_note,
     signers,
 )
+from beliefd.steward.effects.anchored import Anchor, Anchored
+from beliefd.steward.effects.last_signed import LastSigned
 from beliefd.steward.effects.log_keys import LogKeys
 from beliefd.steward.environment import Environment
-from beliefd.steward.key_files import read_private, write_private
-from beliefd.steward.log import REPAIR, Log
+from beliefd.steward.log import Log
 from beliefd.steward.write.system import SystemLedger
 from beliefd.stores.base import StorageUnavailable, Store
 from beliefd.stores.log import KeptCheckpoint
@@ -37,7 +37,6 @@ RECENT: Final = 100
 """Among so many of the last checkpoints, one is looked for that all witnesses have cosigned."""
 Ask = Callable[[int], Awaitable[list[Signature]]]
 """Asks a witness for signatures, given what it has cosigned last."""
-Anchor = Callable[[KeptCheckpoint], Awaitable[None]]
 
 
 class LogSettings(Struct, frozen=True):
@@ -51,9 +50,9 @@ class LogSettings(Struct, frozen=True):
     anchors: tuple[Anchor, ...] = ()
 
     @property
-    def seen(self) -> Path | None:
-        """Where the last signed checkpoint stands beside the key, to be compared with the store."""
-        return None if self.key is None else self.key.with_suffix(".checkpoint")
+    def last(self) -> LastSigned | None:
+        """What was signed last, to be compared with the store."""
+        return None if self.key is None else LastSigned(self.key)
 
 
 class Submitted(Struct, frozen=True):
@@ -77,6 +76,7 @@ class Checkpoints:
         self.settings = settings
         self.submitted: dict[str, Submitted] = {}
         """By the address of the witness; nothing of what was before this process."""
+        self.anchored = Anchored(settings.anchors, settings.key)
         self.keys = LogKeys(store, system, settings.key, settings.origin)
 
     async def newest(self, size: int | None = None) -> KeptCheckpoint | None:
@@ -104,10 +104,10 @@ class Checkpoints:
             checkpoint = Checkpoint(keys[0].verifier.name, size, await self._log.root(size))
             await self._refuse_other_history(checkpoint.origin, size)
             kept = await self._keep(checkpoint, [key.sign(checkpoint.text) for key in keys])
-            if self.settings.seen is not None:
-                write_private(self.settings.seen, kept.note.encode(), replace=True)
+            if self.settings.last is not None:
+                self.settings.last.write(kept.note)
         kept = await self._ask_witnesses(kept)
-        await self._anchor(kept)
+        await self.anchored.bring(kept)
         return kept
 
     async def refuse_unsignable(self) -> None:
@@ -117,22 +117,15 @@ class Checkpoints:
 
     async def _refuse_other_history(self, origin: str, size: int) -> None:
         """INVARIANT: a log never signs two histories. What was signed before is kept in the store, and beside
-        the key, where a store that was put back does not change it."""
-        kept = [one.note for one in await self._store.checkpoints(1)]
-        if self.settings.seen is not None and (seen := read_private(self.settings.seen)) is not None:
-            kept.append(seen.decode("utf-8", "replace"))
-        for note in kept:
-            try:
-                earlier = read_checkpoint(read_note(note))
-            except BadNote as error:
-                text = f"what was signed last cannot be read: {error}; `{self.settings.seen}` holds it, too"
-                raise BeliefdError(Code.CHECKPOINT_FORGED, text) from None
-            if earlier.origin != origin:
-                continue  # another log, which ended
-            refuse_smaller(earlier, size)
-            if not await self._log.extends(earlier):
-                text = f"the log is not the one that was signed at size {earlier.size}"
-                raise BeliefdError(Code.SPLIT_VIEW, f"{text}: it was changed, or is another one{REPAIR}")
+        the key."""
+        if (last := self.settings.last) is None:
+            return
+        earlier = [last.checkpoint_in(one.note) for one in await self._store.checkpoints(1)]
+        if (seen := last.read()) is not None:
+            earlier.append(seen)
+        for one in earlier:
+            if one.origin == origin:  # else of another log, which ended
+                await self._log.refuse_other_history(one, size)
 
     async def _keep(self, checkpoint: Checkpoint, lines: list[Signature]) -> KeptCheckpoint:
         note = Note(checkpoint.text).signed(lines)
@@ -202,17 +195,10 @@ class Checkpoints:
         return lines
 
     async def _ask_again(self) -> None:
-        """Nothing was recorded since, but a witness that was away may be back."""
+        """Nothing was recorded since, but a witness or an anchor that was away may be back, and cosignatures
+        may have come meanwhile."""
         for kept in await self._store.checkpoints(1):
-            await self._ask_witnesses(kept)
-
-    async def _anchor(self, kept: KeptCheckpoint) -> None:
-        """A place that cannot be reached loses this checkpoint, and gets the next, which covers as much."""
-        for anchor in self.settings.anchors:
-            try:
-                await anchor(kept)
-            except OSError as error:
-                log.warning("the checkpoint of size %d was not anchored: %s", kept.size, error)
+            await self.anchored.bring(await self._ask_witnesses(kept))
 
     # -- on a schedule -----------------------------------------------------------------------------
 
@@ -224,12 +210,16 @@ class Checkpoints:
             if not self.settings.every:
                 continue
             try:
-                await (self.sign() if await self._has_grown() else self._ask_again())
+                await self.round()
                 told = ""
             except (BeliefdError, StorageUnavailable, LedgerBroken) as error:
                 if str(error) != told:
                     log.error("no checkpoint is signed: %s", error)
                 told = str(error)
+
+    async def round(self) -> None:
+        """What is done each time."""
+        await (self.sign() if await self._has_grown() else self._ask_again())
 
     async def _has_grown(self) -> bool:
         newest = await self._store.checkpoints(1)

@@ -6,8 +6,9 @@ from typing import Final
 
 from msgspec import Struct
 
+from beliefd import tracing
 from beliefd.kernel.approvals.commands import ExpireApproval
-from beliefd.kernel.commands import Command
+from beliefd.kernel.commands import Command, verb_of
 from beliefd.kernel.errors import BeliefdError, Code
 from beliefd.kernel.event import Refused
 from beliefd.kernel.state import Session
@@ -54,11 +55,13 @@ class Expiry(Struct, frozen=True):
 
     async def _expire(self, row: InboxRow) -> Outcome:
         session = (await self.positions.existing(row.session_id)).session
-        said = row_of(session, row.approval_id)
-        command = self._ending(row, session, said)
+        stands = row_of(session, row.approval_id)
+        command = self._ending(row, session, stands)
         # INVARIANT: who comes second leaves nothing in the ledger, whichever process was first.
-        due = Attachments(still=lambda now: row_of(now, row.approval_id) == said)
-        return await self.submit(row.session_id, command, CLOCKWORK, attachments=due)
+        due = Attachments(still=lambda now: row_of(now, row.approval_id) == stands)
+        said = {"beliefd.verb": verb_of(command), "beliefd.session.id": row.session_id}
+        with tracing.span("expire", said):
+            return await self.submit(row.session_id, command, CLOCKWORK, attachments=due)
 
     def _ending(self, row: InboxRow, session: Session, said: InboxRow | None) -> Command:
         """What is said of something whose time is up: of an approval, a call, or the run of an experiment."""

@@ -19,6 +19,7 @@ from typing import Any, Final
 import httpx
 import msgspec
 
+from beliefd import tracing
 from beliefd.kernel.approvals.state import Approval
 from beliefd.kernel.errors import BeliefdError, invalid
 from beliefd.ledger.envelope import LedgerBroken
@@ -152,7 +153,12 @@ class Webhook:
             "webhook-timestamp": str(timestamp),
             "webhook-signature": signature(self._key, name, timestamp, body),
         }
-        response = await client.post(self._url, content=body, headers=headers)
+        said = {"http.request.method": "POST", "beliefd.session.id": row.session_id}
+        with tracing.span("deliver webhook", said, kind="client") as span:
+            response = await client.post(self._url, content=body, headers=headers)
+            span.set(http__response__status_code=response.status_code)
+            if not response.is_success:
+                span.fail(str(response.status_code))
         if not response.is_success:
             log.warning(
                 "webhook for `%s` answered %s; sent again later", row.approval_id, response.status_code

@@ -60,9 +60,9 @@ class BacktestHandlers(Struct, frozen=True):
             except LedgerBroken as error:
                 tally.break_off(session_id, error)
                 continue
-            tally.sessions += over
             if not over:
                 return tally.answer(trial.name, Reached(session_id=session_id, seq=ledger.seq))
+            tally.end(ledger.session)
         return tally.answer(trial.name)
 
     async def _decide(self, session_id: str, ledger: LedgerTrial, under: DecidedUnder, limit: int) -> bool:

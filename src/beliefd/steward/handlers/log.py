@@ -7,6 +7,7 @@ from msgspec import Struct
 from beliefd.kernel.errors import BeliefdError, Code, invalid
 from beliefd.ledger.notes import COSIGNATURE, cosigned_at, read_checkpoint, read_note
 from beliefd.protocol.log import (
+    AnchorView,
     AskedWitness,
     CheckpointView,
     ConsistencyProof,
@@ -48,6 +49,10 @@ class LogHandlers(Struct, frozen=True):
             witnesses=[str(key) for key in self.checkpoints.settings.witnesses],
             signed=signed[0].note if (signed := await self.store.checkpoints(1)) else None,
             asked_witnesses=[self._asked(url) for url in self.checkpoints.settings.witness_urls],
+            anchors=[
+                AnchorView(place=shown(place), size=one.size or None, failure=one.failure)
+                for place, one in self.checkpoints.anchored.reached().items()
+            ],
         )
 
     def _asked(self, url: str) -> AskedWitness:

@@ -136,6 +136,10 @@ class Turn:
             try:
                 outcome = self._decide(call, findings)
                 span.set(beliefd__event=kind_of(outcome.event), beliefd__seq=outcome.head.seq)
+                if call.trace is not None:
+                    from beliefd.steward.write.spans import tell_calls
+
+                    tell_calls(call.command, outcome.event, call.principal.id)
             except TURNED_AWAY as error:
                 outcome = _as_answer(error)
                 span.fail(outcome.code)
