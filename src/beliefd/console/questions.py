@@ -29,16 +29,16 @@ class Reading(Struct, frozen=True):
 
 
 class Going(Struct, frozen=True):
-    """What a page shows of a question under way: how far it is, of how many events."""
+    """What a page shows of a question under way: how far it is, of how many events, if that is known."""
 
     events: int
-    most: int
+    most: int | None
 
 
-def going_on(found: Any, most: int) -> dict[str, Any]:
+def going_on(found: Any, most: int | None) -> dict[str, Any]:
     """For a page: what was found, if anything was, and what is still going on, if anything is."""
     if isinstance(found, Reading):
-        return {"found": None, "going": Going(found.events, max(most, found.events, 1))}
+        return {"found": None, "going": Going(found.events, most and max(most, found.events))}
     return {"found": found, "going": None}
 
 

@@ -15,6 +15,7 @@ from beliefd.kernel.claims.standing import ClaimStanding
 from beliefd.kernel.claims.tiers import RaisedTier, tiers_of
 from beliefd.kernel.origin.facts import ValueFact
 from beliefd.kernel.substrate.proposals import CallCandidate
+from beliefd.kernel.values import Tier
 from beliefd.protocol.approvals import ApprovalCard
 
 BUNDLE: Final = "bundle"
@@ -109,18 +110,20 @@ def _members(subject: Struct) -> Iterator[Field]:
 
 
 def claims_of(card: ApprovalCard) -> list[ShownClaim]:
+    """The riskiest first, and within a tier as their agent put them."""
     bundle = getattr(card.subject, BUNDLE, None)
     if bundle is None:
         return []
     tiers = tiers_of(bundle, tuple(card.raised))
     raised = {one.claim_id: one for one in card.raised}
     shown = zip(bundle.claims, tiers.by_claim.items(), strict=True)
-    return [
+    found = [
         ShownClaim(
             claim, tier.name, raised.get(name), _rest(claim), _evidence(claim, card.standings.get(name))
         )
         for claim, (name, tier) in shown
     ]
+    return sorted(found, key=lambda one: -Tier[one.tier])
 
 
 def _evidence(claim: Claim, standing: ClaimStanding | None) -> list[Piece]:

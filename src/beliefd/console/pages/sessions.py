@@ -1,17 +1,20 @@
 """Sessions: what is believed, how it came to that, what was done, and whether the record still holds."""
 
+from collections.abc import Callable
 from typing import Any, Final
-from urllib.parse import quote
+from urllib.parse import quote, urlencode
 
 import msgspec
 from msgspec import Struct
 
 from beliefd.console.app import LARGE, Seen, Visitor
 from beliefd.console.drawing import Step, collapse, histogram
+from beliefd.console.forms import number
+from beliefd.console.pages.pieces import in_pieces
 from beliefd.console.pages.revealing import revealed
 from beliefd.console.pages.telling import told
 from beliefd.console.questions import Reading, going_on
-from beliefd.kernel.errors import BeliefdError
+from beliefd.kernel.errors import BeliefdError, Code
 from beliefd.ledger.envelope import LedgerBroken
 from beliefd.protocol.beliefs import ArchivedSession, BeliefSnapshot, SessionPage
 from beliefd.protocol.claims import BundlePage
@@ -24,13 +27,14 @@ from beliefd.steward.offload import offload
 ROWS: Final = 50
 NEWEST: Final = 20
 NAMED: Final = 200
-"""So many survivors are listed on a page; the others are counted."""
+"""So many survivors are listed on a page."""
 LISTED: Final = 20
 """So many claims, experiments, ideas and the like are listed."""
+FALLEN: Final = 60
+MOST_FALLEN: Final = 10_000
 CHARTED: Final = 500
-CHARTED_MORE: Final = 5_000
 CHARTED_PAGES: Final = 4
-"""So much of a ledger is read for its picture, which says so if that is not all."""
+"""So much of a ledger is read for one picture; a page says which events these are, and leads to others."""
 
 
 class Actor(Struct, frozen=True):
@@ -43,10 +47,21 @@ class Called(Struct, frozen=True):
     status: str = ""
 
 
+class Judged(Struct, frozen=True):
+    call: Called | None = None
+
+
 class Change(Struct, frozen=True):
     eliminated: list[str] = []
     kind: str = ""
     call: Called | None = None
+    result: Judged | None = None
+    results: list[Judged] = []
+
+    @property
+    def calls(self) -> list[Called]:
+        judged = [*self.results, *([self.result] if self.result else [])]
+        return [one for one in (self.call, *(each.call for each in judged)) if one and one.call_id]
 
 
 class Entry(Struct, frozen=True):
@@ -82,14 +97,28 @@ class Fallen(Struct, frozen=True):
 
 
 class Past(Struct):
-    """What the beginning of a ledger tells; `looked_at` is 0 if that was all of it."""
+    """What some events of a ledger tell, one after the other: those after number `first`, up to `last`."""
 
+    first: int = 0
+    last: int = 0
+    of: int = 0
     steps: list[Step] = msgspec.field(default_factory=list)
     fallen: list[Fallen] = msgspec.field(default_factory=list)
     sources: list[str] = msgspec.field(default_factory=list)
     actors: list[str] = msgspec.field(default_factory=list)
     calls: dict[str, Called] = msgspec.field(default_factory=dict)
-    looked_at: int = 0
+
+    @property
+    def is_all(self) -> bool:
+        return self.first == 0 and self.last >= self.of
+
+
+def _has_calls(past: Past) -> bool:
+    return len(past.calls) >= ROWS
+
+
+def _has_speakers(past: Past) -> bool:
+    return max(len(past.sources), len(past.actors)) >= ROWS
 
 
 async def listed(visitor: Visitor) -> Seen:
@@ -112,36 +141,77 @@ def _id_of(one: BeliefSnapshot | ArchivedSession) -> str:
 async def shown(visitor: Visitor) -> Seen:
     snapshot = await _snapshot(visitor)
     trail = await _trail(visitor, after=max(0, snapshot.seq - NEWEST))
-    past = await _past(visitor, _charted(visitor))
-    ask, few = visitor.asker.ask, {"limit": LISTED}
+    past = await _past(visitor, snapshot.seq)
+    first, last = (number(visitor.query.get("fallen", "0")) + at for at in (0, FALLEN))
     values = {
         **_of(visitor, snapshot),
-        "survivors": snapshot.survivors,
-        "unnamed": max(0, snapshot.n_survivors - NAMED),
         "past": past,
+        "fallen": past.fallen[first:last],
         "events": [told(snapshot.session_id, one) for one in await revealed(visitor, trail.events[::-1])],
-        "chart": collapse(snapshot.n_hypotheses, past.steps),
-        "charted": past.looked_at,
-        "ideas": await ask("list_hypotheses", visitor.path, few),
-        "evidence": await ask("list_evidence", visitor.path, few),
-        "intents": await ask("list_intents", visitor.path, few),
+        "chart": collapse(snapshot.n_hypotheses, past.steps, await _stood(visitor, snapshot, past.first)),
+        "ideas": (ideas := await _list(visitor, "ideas", "list_hypotheses")),
+        "evidence": (evidence := await _list(visitor, "evidence", "list_evidence")),
+        "intents": (intents := await _list(visitor, "intents", "list_intents")),
+        "more": {
+            "survivors": _more(visitor, "survivors", snapshot.survivors_next),
+            "fallen": _more(visitor, "fallen", str(last) if last < len(past.fallen) else None),
+            "ideas": _more(visitor, "ideas", ideas.next),
+            "evidence": _more(visitor, "evidence", evidence.next),
+            "intents": _more(visitor, "intents", intents.next),
+            **_along(visitor, past),
+        },
     }
     return Seen("session.html", values)
 
 
+async def _list(visitor: Visitor, name: str, operation: str) -> Any:
+    """One page of a list, of which a page may have several: each goes on by itself."""
+    query = {"limit": LISTED, "cursor": visitor.query.get(name)}
+    return await visitor.asker.ask(operation, visitor.path, query)
+
+
+def _more(visitor: Visitor, name: str, following: str | None) -> str:
+    """The address at which one list goes on, and all else stays as it is; nothing, if that was all of it."""
+    return "" if following is None else f"?{urlencode({**visitor.query, name: following})}"
+
+
+def _along(visitor: Visitor, past: Past) -> dict[str, str]:
+    """Where earlier and later events are."""
+    kept = {name: value for name, value in visitor.query.items() if name != "fallen"}
+    before, after = ({**kept, "from": at} for at in (max(0, past.first - CHARTED), past.last))
+    return {
+        "before": f"?{urlencode(before)}" if past.first else "",
+        "after": f"?{urlencode(after)}" if past.last < past.of else "",
+    }
+
+
+async def _stood(visitor: Visitor, snapshot: BeliefSnapshot, at: int) -> int:
+    """How many hypotheses stood after an event."""
+    if not 0 < at <= snapshot.seq:
+        return snapshot.n_hypotheses
+    then: BeliefSnapshot = await visitor.asker.ask(
+        "query_belief", {"session_id": snapshot.session_id}, {"survivors_limit": 0, "at": at}
+    )
+    return then.n_survivors
+
+
 async def work(visitor: Visitor) -> Seen:
     """What was said, asked for, tried and observed in a session."""
-    snapshot, past = await _snapshot(visitor, 0), await _past(visitor, _charted(visitor))
-    ask, few = visitor.asker.ask, {"limit": LISTED}
-    bundles: BundlePage = await ask("list_claims", visitor.path, few)
+    snapshot = await _snapshot(visitor, 0)
+    past = await _past(visitor, snapshot.seq, _has_calls)
+    bundles: BundlePage = await _list(visitor, "claims", "list_claims")
     values = {
         **_of(visitor, snapshot),
         "past": past,
-        "bundles": bundles,
         "bundles_said": [(one, headline_of(one)) for one in bundles.claims],
-        "experiments": await ask("list_experiments", visitor.path, few),
-        "observations": await ask("list_observations", visitor.path, few),
-        "memory": await ask("list_memory", visitor.path),
+        "experiments": (experiments := await _list(visitor, "experiments", "list_experiments")),
+        "observations": (observations := await _list(visitor, "observations", "list_observations")),
+        "more": {
+            "claims": _more(visitor, "claims", bundles.next),
+            "experiments": _more(visitor, "experiments", experiments.next),
+            "observations": _more(visitor, "observations", observations.next),
+            **_along(visitor, past),
+        },
     }
     return Seen("work.html", values)
 
@@ -186,7 +256,8 @@ async def what_if(visitor: Visitor) -> Seen:
         without = {"source_ids": sources, "principals": actors, "attested": attested}
         found = await visitor.ask_at_length("counterfactual", body={"without": without})
     # What else could be ticked is not looked up again each second.
-    past = Past() if isinstance(found, Reading) else await _past(visitor, _charted(visitor))
+    reading = isinstance(found, Reading)
+    past = Past() if reading else await _past(visitor, snapshot.seq, _has_speakers)
     values = {
         **_of(visitor, snapshot),
         **going_on(found, snapshot.seq),
@@ -194,7 +265,8 @@ async def what_if(visitor: Visitor) -> Seen:
             ("Sources", "source", list(dict.fromkeys([*past.sources, *sources])), sources),
             ("Who said it", "principal", list(dict.fromkeys([*past.actors, *actors])), actors),
         ],
-        "looked_at": past.looked_at,
+        "past": past,
+        "more": _along(visitor, past),
         "attested": attested,
     }
     return Seen("what_if.html", values)
@@ -213,6 +285,17 @@ async def audit(visitor: Visitor) -> Seen:
     events = [told(session_id, event) for event in await revealed(visitor, trail.events)]
     values = {**await _called(visitor), "events": events, "next": trail.next}
     return Seen("session_audit.html", values)
+
+
+async def event(visitor: Visitor) -> Seen:
+    """All of one event, however long it is."""
+    seq = number(visitor.path["seq"])
+    found = await _trail(visitor, after=max(0, seq - 1), limit=1)
+    if not found.events or found.events[0].get("seq") != seq:
+        raise BeliefdError(Code.NOT_FOUND, "no such event in this session")
+    (one,) = await revealed(visitor, found.events)
+    place = f"/sessions/{quote(visitor.path['session_id'], safe='')}/audit?around={seq}"
+    return await in_pieces(visitor, one, f"event {seq}", f"{place}#{one['event_id']}")
 
 
 async def verified(visitor: Visitor) -> Seen:
@@ -237,7 +320,9 @@ async def _called(visitor: Visitor) -> dict[str, Any]:
 
 async def _snapshot(visitor: Visitor, survivors: int = NAMED) -> BeliefSnapshot:
     found: BeliefSnapshot = await visitor.asker.ask(
-        "query_belief", {"session_id": visitor.path["session_id"]}, {"survivors_limit": survivors}
+        "query_belief",
+        {"session_id": visitor.path["session_id"]},
+        {"survivors_limit": survivors, "survivors_after": visitor.query.get("survivors")},
     )
     return found
 
@@ -246,48 +331,48 @@ def _of(visitor: Visitor, snapshot: BeliefSnapshot) -> dict[str, Any]:
     return {"snapshot": snapshot, "session_id": snapshot.session_id}
 
 
-def _charted(visitor: Visitor) -> int:
-    return CHARTED_MORE if visitor.query.get("chart") == "more" else CHARTED
-
-
-async def _trail(visitor: Visitor, since: str | None = None, after: int | None = None) -> AuditPage:
-    query: dict[str, Any] = {"limit": ROWS, "since_event_id": since, "after": after}
+async def _trail(
+    visitor: Visitor, since: str | None = None, after: int | None = None, limit: int = ROWS
+) -> AuditPage:
+    query: dict[str, Any] = {"limit": limit, "since_event_id": since, "after": after}
     found = await visitor.asker.ask("audit_trace", visitor.path, query)
     # Entries are passed on as they are stored; a page looks into them.
     return await offload(_is_long(found), _read, found, AuditPage)
 
 
-async def _past(visitor: Visitor, most: int) -> Past:
-    """What fell by whom, and what was called, as far as the beginning of the ledger tells."""
-    past, seen, after = Past(), 0, None
+async def _past(visitor: Visitor, of: int, is_full: Callable[[Past], bool] = lambda _: False) -> Past:
+    """What fell by whom, and what was called, in some events of a ledger of so many; it ends once it is full.
+
+    Where they begin is part of the address.
+    """
+    first = min(number(visitor.query.get("from", "0")), of)
+    past, path = Past(first=first, last=first, of=of), {"session_id": visitor.path["session_id"]}
     for _ in range(CHARTED_PAGES):
-        query = {"limit": most - seen, "since_event_id": after}
-        found = await visitor.asker.ask("audit_trace", {"session_id": visitor.path["session_id"]}, query)
+        query = {"limit": first + CHARTED - past.last, "after": past.last}
+        found = await visitor.asker.ask("audit_trace", path, query)
         read: EntryPage = await offload(_is_long(found), _read, found, EntryPage)
         for one in read.events:
-            _take(past, visitor.path["session_id"], one)
-        seen, after = seen + len(read.events), read.next
-        if after is None:
-            return past
-        if seen >= most:
+            _take(past, path["session_id"], one)
+            past.last = one.seq
+            if is_full(past):
+                return past
+        if read.next is None or past.last >= first + CHARTED:
             break
-    past.looked_at = seen
     return past
 
 
 def _take(past: Past, session_id: str, one: Entry) -> None:
-    if one.delta.call is not None and one.delta.call.call_id:
-        past.calls[one.delta.call.call_id] = one.delta.call
+    past.calls |= {called.call_id: called for called in one.delta.calls}
     if not one.delta.eliminated:
         return
     said, actor = _said(one), visible(one.actor.id)
     place = f"/sessions/{quote(session_id, safe='')}/audit?around={one.seq}#{one.event_id}"
     past.steps.append(Step(one.seq, one.verb, actor, len(one.delta.eliminated), place))
     for value, names in ((said.source_id, past.sources), (one.actor.id, past.actors)):
-        if value and value not in names and len(names) < LISTED:
+        if value and value not in names:
             names.append(value)
     because = _because(said.justification)
-    for name in one.delta.eliminated[: NAMED - len(past.fallen)]:
+    for name in one.delta.eliminated[: MOST_FALLEN - len(past.fallen)]:
         past.fallen.append(Fallen(name, one.seq, one.event_id, one.actor.id, said.source_id, because))
 
 

@@ -33,7 +33,7 @@ from beliefd.steward.handlers.shared import cut, filling, view_of
 from beliefd.steward.offload import in_pool
 from beliefd.steward.policies import PolicyInForce
 from beliefd.stores.base import Store, Within
-from beliefd.wanted import check_wanted
+from beliefd.wanted import check_wanted, tell_read
 
 MOST: Final = 1_000
 """So many pieces of each kind an answer holds."""
@@ -97,12 +97,13 @@ class KnowledgeHandlers(Struct, frozen=True):
     async def why_proposition(self, call: Call) -> PropositionWhy:
         claim_id = call.path["claim_id"]
         held = await self._held(claim_id, call.readable)
-        steps = Steps(call.query["cursor"])
+        steps, read_so_far = Steps(call.query["cursor"]), 0
         # The way to a status is told by the ledger itself: the graph only says in which sessions to look.
         for session_id, _ in held:
             telling = Telling(claim_id)
             async for chunk in self.store.stream(session_id):
                 await in_pool("question", steps.take, chunk, telling)
+                tell_read(read_so_far := read_so_far + len(chunk))
         return PropositionWhy(claim_id=claim_id, status=_status(held), steps=steps.page, next=steps.next)
 
     async def _propositions(self, ids: Sequence[str], within: Within) -> list[PropositionRow]:
