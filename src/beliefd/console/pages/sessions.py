@@ -32,7 +32,7 @@ LISTED: Final = 20
 """So many claims, experiments, ideas and the like are listed."""
 FALLEN: Final = 60
 MOST_FALLEN: Final = 10_000
-CHARTED: Final = 500
+CHARTED: Final = 300
 CHARTED_PAGES: Final = 4
 """So much of a ledger is read for one picture; a page says which events these are, and leads to others."""
 

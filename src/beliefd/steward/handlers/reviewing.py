@@ -1,5 +1,6 @@
 """The handler that looks the policy in force over: what lint finds, and which rules have mattered."""
 
+import asyncio
 from collections.abc import AsyncIterator
 from typing import Final
 
@@ -130,6 +131,7 @@ class ReviewHandlers(Struct, frozen=True):
                 looked.events += len(chunk)
                 looked.size += sum(len(one.record) for one in chunk)
                 tell_read(looked.events)
+                await asyncio.sleep(0)  # a short piece is read here and now: others are let in between two
                 if looked.is_enough:
                     return looked, False
         return looked, True
