@@ -3,6 +3,7 @@
 import asyncio
 import time
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from typing import Any, Final
 
 from msgspec import Struct
@@ -69,7 +70,10 @@ class Question:
     async def looked_at(self) -> None:
         """Until it is answered, or can be seen to take long."""
         self._asked = time.monotonic()
-        await asyncio.wait({asyncio.ensure_future(self._seen.wait())}, timeout=PATIENCE)
+        # Nothing between the two: each step of the loop is another piece of the ledger that is waited for.
+        with suppress(TimeoutError):
+            async with asyncio.timeout(PATIENCE):
+                await self._seen.wait()
 
     @property
     def is_left(self) -> bool:

@@ -9,7 +9,7 @@ from msgspec import UNSET
 
 from beliefd.console.app import LARGE, Seen, Visitor
 from beliefd.console.drawing import histogram
-from beliefd.console.pages.contents import called, claims_of, compared, contents, edit_of
+from beliefd.console.pages.contents import called, changes_of, claims_of, compared, contents, edit_of
 from beliefd.console.pages.inbox import LATE, kind_of, next_item
 from beliefd.console.pages.pieces import in_pieces
 from beliefd.console.rendering import plain, written_out
@@ -57,6 +57,7 @@ async def _card(visitor: Visitor, found: ApprovalCard, problem: str, status: int
         "contents": contents(found),
         "called": (call := called(found)),
         "explaining": "" if call is None else _arguments(found),
+        "changes": changes_of(found),
         "claims": claims_of(found),
         "gates": sorted(found.gates, key=_passed) if len(found.gates) > GATES else found.gates,
         "belief": await _belief(visitor, found),

@@ -8,13 +8,13 @@ from typing import Any, Final
 from msgspec import UNSET, Struct, to_builtins
 
 from beliefd.console.rendering import written_out
-from beliefd.kernel.approvals.state import CONTENT, DefinitionSubject
+from beliefd.kernel.approvals.state import CONTENT, OPEN, DefinitionSubject
 from beliefd.kernel.catalogues.state import OfferedTool
 from beliefd.kernel.claims.bundle import SHA256_DIGITS, Claim, EvidencePointer
 from beliefd.kernel.claims.standing import ClaimStanding
 from beliefd.kernel.claims.tiers import RaisedTier, tiers_of
 from beliefd.kernel.origin.facts import ValueFact
-from beliefd.kernel.substrate.proposals import CallCandidate
+from beliefd.kernel.substrate.proposals import CallCandidate, DeltaCandidate
 from beliefd.kernel.values import Tier
 from beliefd.protocol.approvals import ApprovalCard
 
@@ -69,6 +69,15 @@ class Argument(Struct, frozen=True):
     name: str
     field: Field
     origin: list[ValueFact]
+
+
+class Change(Struct, frozen=True):
+    """A name of the symbolic state: what is there now, if that is `known`, and what will be, if anything."""
+
+    name: str
+    known: bool
+    now: Field | None
+    then: Field | None
 
 
 class Called(Struct, frozen=True):
@@ -152,6 +161,21 @@ def called(card: ApprovalCard) -> Called | None:
     ]
     others = [one for one in traced if one.argument not in candidate.args]
     return Called("" if candidate.rationale is UNSET else candidate.rationale, arguments, others)
+
+
+def changes_of(card: ApprovalCard) -> list[Change]:
+    """What a change of state would set or remove, each beside what is there now, if that is known."""
+    candidate = getattr(card.subject, "candidate", None)
+    if not isinstance(candidate, DeltaCandidate):
+        return []
+    known = card.status in OPEN and card.call is not None
+    held = card.call.values_now if known and card.call is not None else {}
+    names = (*candidate.patch.set, *candidate.patch.remove)
+    return [Change(name, known, _field(name, held), _field(name, candidate.patch.set)) for name in names]
+
+
+def _field(name: str, values: dict[str, Any]) -> Field | None:
+    return Field(name, values[name]) if name in values else None
 
 
 def edit_of(card: ApprovalCard, was: ApprovalCard | None) -> list[str]:
