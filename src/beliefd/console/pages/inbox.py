@@ -204,4 +204,5 @@ def _detail(card: ApprovalCard) -> str:
 
 
 def _following(query: dict[str, str], first: int) -> str:
-    return f"/inbox?{urlencode({**query, 'from': first})}"
+    kept = {name: value for name, value in query.items() if name != "seen"}
+    return f"/inbox?{urlencode({**kept, 'from': first})}"
