@@ -204,9 +204,12 @@ def test_a_call_tells_what_was_asked_for_by_whom_and_what_came_of_it(
 ) -> None:
     session_id = session_of(caller)
     call = made_call(preset, person, caller, session_id)
+    risks = [("Restart it", "MODIFY"), ("Drop it", "DELETE")]
+    submitted(caller, session_id, *(claim_of(words, tier) for words, tier in risks))
     work = person.read(f"/sessions/{session_id}/work")
+    assert "DELETE Drop it and 1 more" in text_of(work), "the claim that the tier is of"
     place = f"/sessions/{session_id}/calls/{call}"
-    assert re.search(rf'<a href="{place}">[^<]+</a></td><td[^>]*>mail\.send</td><td[^>]*>\w+<', work)
+    assert re.search(rf'<a href="{place}">[^<]+</a></td><td[^>]*>mail\.send</td><td[^>]*>running<', work)
     told = text_of(person.read(place))
     assert '"to": "zed@example.net"' in told
     assert "Asked for by agent://test-agent" in told
@@ -248,4 +251,6 @@ def test_a_proposition_leads_from_its_status_back_to_the_bytes(person: Person, s
     assert f"/sessions/{story.session_id}/experiments/{story.experiment_id}" in places
     assert any(one.startswith("/inbox/apr-") for one in places), "who allowed it"
     assert drawn[0].count("<path ") >= 4
-    assert str(WAITS[0]) in person.read(f"/content/{story.sha256}")
+    content = text_of(person.read(f"/content/{story.sha256}"))
+    assert str(WAITS[0]) in content
+    assert "Brought by encoder://test-encoder (encoder)" in content

@@ -5,6 +5,7 @@ from typing import Any, Final, get_args
 from beliefd.console.app import Seen, Visitor
 from beliefd.console.lineage import Node, lineage
 from beliefd.console.questions import going_on
+from beliefd.console.rendering import brief
 from beliefd.kernel.errors import BeliefdError
 from beliefd.kernel.intents.state import EpistemicStatus
 from beliefd.protocol.experiments import ExperimentView
@@ -87,10 +88,10 @@ async def _behind(visitor: Visitor, piece: EvidenceEntry) -> list[Node]:
         nodes.append(Node(own, 4, "observation", words, piece.run_id))
         if seen.content:
             place = f"/content/{seen.content}"
-            nodes.append(Node(f"{own}/bytes", 5, "bytes", seen.content, own, place, "bytes"))
+            nodes.append(Node(f"{own}/bytes", 5, "bytes", brief(seen.content), own, place, "bytes"))
         elif seen.call_id:
             place = f"/sessions/{piece.session_id}/calls/{seen.call_id}"
-            nodes.append(Node(f"{own}/call", 5, "result of a call", seen.call_id, own, place, "bytes"))
+            nodes.append(Node(f"{own}/call", 5, "result of a call", brief(seen.call_id), own, place, "bytes"))
         else:
             nodes.append(Node(f"{own}/typed", 5, "typed", f"by {seen.observed_by}", own))
     return nodes

@@ -6,6 +6,7 @@ from urllib.parse import quote, urlencode
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
 from beliefd.console.app import LARGE, Seen, Visitor
 from beliefd.console.drawing import Step, collapse, histogram
@@ -14,13 +15,16 @@ from beliefd.console.pages.pieces import in_pieces
 from beliefd.console.pages.revealing import revealed
 from beliefd.console.pages.telling import told
 from beliefd.console.questions import Reading, going_on
+from beliefd.kernel.claims.bundle import Claim
 from beliefd.kernel.errors import BeliefdError, Code
+from beliefd.kernel.values import Tier
 from beliefd.ledger.envelope import LedgerBroken
 from beliefd.protocol.beliefs import ArchivedSession, BeliefSnapshot, SessionPage
-from beliefd.protocol.claims import BundlePage
+from beliefd.protocol.claims import BundlePage, JudgedBundle
 from beliefd.protocol.experiments import ExperimentView
 from beliefd.protocol.headlines import headline_of
 from beliefd.protocol.ledger import AuditPage, Counterfactual, Why
+from beliefd.protocol.substrate import CallView
 from beliefd.protocol.visible import visible
 from beliefd.steward.offload import offload
 
@@ -203,7 +207,8 @@ async def work(visitor: Visitor) -> Seen:
     values = {
         **_of(visitor, snapshot),
         "past": past,
-        "bundles_said": [(one, headline_of(one)) for one in bundles.claims],
+        "bundles_said": [(one, _riskiest(one), headline_of(one)) for one in bundles.claims],
+        "calls": [await _call_as_it_is(visitor, one) for one in past.calls.values()],
         "experiments": (experiments := await _list(visitor, "experiments", "list_experiments")),
         "observations": (observations := await _list(visitor, "observations", "list_observations")),
         "more": {
@@ -214,6 +219,22 @@ async def work(visitor: Visitor) -> Seen:
         },
     }
     return Seen("work.html", values)
+
+
+def _riskiest(one: JudgedBundle) -> Claim:
+    """The claim that a bundle is listed by, as in the inbox."""
+    raised = {up.claim_id: up.tier for up in one.raised}
+    return max(one.claims, key=lambda claim: Tier[raised.get(claim.id or "", claim.risk_tier)])
+
+
+async def _call_as_it_is(visitor: Visitor, one: Called) -> Called:
+    """What became of it may stand in events that were not looked at."""
+    path = {"session_id": visitor.path["session_id"], "call_id": one.call_id}
+    try:
+        found: CallView = await visitor.asker.ask("show_call", path)
+    except BeliefdError:
+        return one
+    return replace(one, status=found.status)
 
 
 async def call(visitor: Visitor) -> Seen:
