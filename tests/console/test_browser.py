@@ -68,7 +68,10 @@ def test_nobody_needs_a_mouse(browser: Browser, guarded: Guarded, agent: httpx.C
     page.wait_for_url("**/inbox")
     rows = page.locator("tr[data-row]").count()
     focused = "document.activeElement.getAttribute('href')"
-    places = [page.evaluate(focused) for _ in range(rows) if page.keyboard.press("j") is None]
+    places = []
+    for _ in range(rows):
+        page.keyboard.press("j")
+        places.append(page.evaluate(focused))
     assert len(set(places)) == rows, "every row is come by"
     page.keyboard.press("k")
     assert page.evaluate(focused) == places[-2]

@@ -189,7 +189,7 @@ def test_every_page_of_the_console_is_among_those_that_are_looked_at(places: lis
     paths = [urlsplit(one).path for one in places]
     ways = {path: compile_path(path)[0] for method, path in PAGES if method == "GET"}
     assert [path for path, way in ways.items() if not any(way.match(one) for one in paths)] == []
-    beside = {route.path for route in Console(SimpleNamespace(authenticator=None)).routes({})}  # type: ignore[arg-type, attr-defined]
+    beside = {route.path for route in Console(SimpleNamespace(authenticator=None)).routes({})}  # type: ignore[attr-defined]
     assert beside == {
         "/static/{name}",
         "/sign-in",

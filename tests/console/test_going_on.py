@@ -70,7 +70,8 @@ PLAN = {
 
 def walked(house: World, session_id: str, made: Page, label: str) -> list[str]:
     """The pages from the first to the last, by the link of that label."""
-    pages, query = [], {}
+    pages: list[str] = []
+    query: dict[str, str] = {}
     while True:
         pages.append(shown(seen(house, made, {"session_id": session_id}, query)))
         found = re.search(rf'<a href="\?([^"]+)"[^>]*>{label}</a>', pages[-1])

@@ -2,6 +2,7 @@
 
 import asyncio
 import re
+from typing import Any
 
 import httpx
 import pytest
@@ -29,7 +30,7 @@ def test_a_page_of_fifty_long_reasons_is_short_and_leads_to_each_whole(
 ) -> None:
     session_id = session_of(agent)
     for at in range(50):
-        said = {"source_id": f"tool://{at}", "observation_id": f"o{at}", "eliminated": ["a"]}
+        said: dict[str, Any] = {"source_id": f"tool://{at}", "observation_id": f"o{at}", "eliminated": ["a"]}
         said["justification"] = {"because": f"reason {at} {QUOTES}END"}
         assert agent.post(f"/v1/sessions/{session_id}/eliminate", json=said).status_code == 200
     shown = is_short(approver, f"/sessions/{session_id}/why/a")

@@ -3,6 +3,7 @@
 import asyncio
 import re
 from html import unescape
+from typing import Any
 
 import httpx
 import msgspec
@@ -75,8 +76,13 @@ def story(preset: Guarded) -> Story:
             session_id, claim={"claim_id": "wait", "observed": [seen.observation_id]}
         )
         done = agent.run_experiment(session_id, planned.experiment_id)
+        assert done.run_id is not None
         linked = agent.link_evidence(session_id, claim_id="wait", run_id=done.run_id, role="support")
-        status = {"type": "update_epistemic_status", "claim_id": "wait", "to_status": "supported"}
+        status: dict[str, Any] = {
+            "type": "update_epistemic_status",
+            "claim_id": "wait",
+            "to_status": "supported",
+        }
         status["evidence_ids"] = [linked.evidence.evidence_id]
         approve(admin, agent.stage_intent(session_id, status).approval_id)
         change_of(http, session_id, admin_headers)
