@@ -12,6 +12,7 @@ from msgspec import Struct
 
 from beliefd.console.app import Page, Visitor
 from beliefd.console.pages import sessions
+from beliefd.console.pages.past import CHARTED, FULL, has_calls, past_of
 from beliefd.steward.handlers.ledger import RawAuditPage
 from beliefd.testing.world import ANN, ONTOLOGY, World
 from tests.claims.support import bundle, claim
@@ -51,7 +52,7 @@ def session_id(house: World) -> str:
     agent.eliminate(
         opened, source_id="tool://late", observation_id="late", eliminated=NAMES[90:95], justification={}
     )
-    for at in range(sessions.CHARTED):
+    for at in range(CHARTED):
         agent.enter_obligation(opened, f"duty-{at}", 1)
     agent.eliminate(
         opened, source_id="tool://last", observation_id="last", eliminated=NAMES[95:97], justification={}
@@ -107,7 +108,7 @@ def test_each_list_of_a_session_leads_to_its_end(
 
 def test_calls_are_listed_to_the_end_of_a_ledger_however_they_were_let_through() -> None:
     told = [{"call": called(0)}, {"result": {"call": called(1)}}, {"results": [{"call": called(2)}, {}]}]
-    told += [{"call": called(at)} for at in range(3, 2 * sessions.ROWS + 7)]
+    told += [{"call": called(at)} for at in range(3, 2 * FULL + 7)]
 
     class Direct(Struct):
         async def ask(self, _: str, __: object, query: dict[str, Any]) -> Any:
@@ -121,9 +122,9 @@ def test_calls_are_listed_to_the_end_of_a_ledger_however_they_were_let_through()
     pages, first = [], 0
     while first < len(told):
         visitor = Visitor(Direct(), {"session_id": "s"}, {"from": str(first)}, {})  # type: ignore[arg-type]
-        pages.append(asyncio.run(sessions._past(visitor, len(told), sessions._has_calls)))
+        pages.append(asyncio.run(past_of(visitor, len(told), has_calls)))
         first = pages[-1].last
-    assert [len(one.calls) for one in pages] == [sessions.ROWS, sessions.ROWS, 7]
+    assert [len(one.calls) for one in pages] == [FULL, FULL, 7]
     assert len({name for one in pages for name in one.calls}) == len(told)
 
 

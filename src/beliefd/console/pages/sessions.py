@@ -1,16 +1,15 @@
 """Sessions: what is believed, how it came to that, what was done, and whether the record still holds."""
 
-from collections.abc import Callable
 from typing import Any, Final
 from urllib.parse import quote, urlencode
 
 import msgspec
-from msgspec import Struct
 from msgspec.structs import replace
 
-from beliefd.console.app import LARGE, Seen, Visitor
-from beliefd.console.drawing import Step, collapse, histogram
+from beliefd.console.app import Seen, Visitor
+from beliefd.console.drawing import collapse, histogram
 from beliefd.console.forms import number
+from beliefd.console.pages.past import Called, Past, along, has_calls, has_speakers, is_long, past_of, read_as
 from beliefd.console.pages.pieces import in_pieces
 from beliefd.console.pages.revealing import revealed
 from beliefd.console.pages.telling import told
@@ -25,7 +24,6 @@ from beliefd.protocol.experiments import ExperimentView
 from beliefd.protocol.headlines import headline_of
 from beliefd.protocol.ledger import AuditPage, Counterfactual, Why
 from beliefd.protocol.substrate import CallView
-from beliefd.protocol.visible import visible
 from beliefd.steward.offload import offload
 
 ROWS: Final = 50
@@ -35,94 +33,6 @@ NAMED: Final = 200
 LISTED: Final = 20
 """So many claims, experiments, ideas and the like are listed."""
 FALLEN: Final = 60
-MOST_FALLEN: Final = 10_000
-CHARTED: Final = 300
-CHARTED_PAGES: Final = 4
-"""So much of a ledger is read for one picture; a page says which events these are, and leads to others."""
-
-
-class Actor(Struct, frozen=True):
-    id: str
-
-
-class Called(Struct, frozen=True):
-    call_id: str = ""
-    tool_id: str = ""
-    status: str = ""
-
-
-class Judged(Struct, frozen=True):
-    call: Called | None = None
-
-
-class Change(Struct, frozen=True):
-    eliminated: list[str] = []
-    kind: str = ""
-    call: Called | None = None
-    result: Judged | None = None
-    results: list[Judged] = []
-
-    @property
-    def calls(self) -> list[Called]:
-        judged = [*self.results, *([self.result] if self.result else [])]
-        return [one for one in (self.call, *(each.call for each in judged)) if one and one.call_id]
-
-
-class Entry(Struct, frozen=True):
-    """What a picture needs of an event."""
-
-    seq: int
-    event_id: str
-    verb: str
-    actor: Actor
-    delta: Change
-    payload: msgspec.Raw = msgspec.Raw(b"{}")
-
-
-class EntryPage(Struct, frozen=True):
-    events: list[Entry]
-    next: str | None = None
-
-
-class Said(Struct, frozen=True):
-    source_id: str = ""
-    justification: Any = None
-
-
-class Fallen(Struct, frozen=True):
-    """A hypothesis that fell: to whom, by what, and why."""
-
-    name: str
-    seq: int
-    event_id: str
-    actor: str
-    source: str
-    because: str
-
-
-class Past(Struct):
-    """What some events of a ledger tell, one after the other: those after number `first`, up to `last`."""
-
-    first: int = 0
-    last: int = 0
-    of: int = 0
-    steps: list[Step] = msgspec.field(default_factory=list)
-    fallen: list[Fallen] = msgspec.field(default_factory=list)
-    sources: list[str] = msgspec.field(default_factory=list)
-    actors: list[str] = msgspec.field(default_factory=list)
-    calls: dict[str, Called] = msgspec.field(default_factory=dict)
-
-    @property
-    def is_all(self) -> bool:
-        return self.first == 0 and self.last >= self.of
-
-
-def _has_calls(past: Past) -> bool:
-    return len(past.calls) >= ROWS
-
-
-def _has_speakers(past: Past) -> bool:
-    return max(len(past.sources), len(past.actors)) >= ROWS
 
 
 async def listed(visitor: Visitor) -> Seen:
@@ -145,7 +55,7 @@ def _id_of(one: BeliefSnapshot | ArchivedSession) -> str:
 async def shown(visitor: Visitor) -> Seen:
     snapshot = await _snapshot(visitor)
     trail = await _trail(visitor, after=max(0, snapshot.seq - NEWEST))
-    past = await _past(visitor, snapshot.seq)
+    past = await past_of(visitor, snapshot.seq)
     first, last = (number(visitor.query.get("fallen", "0")) + at for at in (0, FALLEN))
     values = {
         **_of(visitor, snapshot),
@@ -162,7 +72,7 @@ async def shown(visitor: Visitor) -> Seen:
             "ideas": _more(visitor, "ideas", ideas.next),
             "evidence": _more(visitor, "evidence", evidence.next),
             "intents": _more(visitor, "intents", intents.next),
-            **_along(visitor, past),
+            **along(visitor, past),
         },
     }
     return Seen("session.html", values)
@@ -179,16 +89,6 @@ def _more(visitor: Visitor, name: str, following: str | None) -> str:
     return "" if following is None else f"?{urlencode({**visitor.query, name: following})}"
 
 
-def _along(visitor: Visitor, past: Past) -> dict[str, str]:
-    """Where earlier and later events are."""
-    kept = {name: value for name, value in visitor.query.items() if name != "fallen"}
-    before, after = ({**kept, "from": at} for at in (max(0, past.first - CHARTED), past.last))
-    return {
-        "before": f"?{urlencode(before)}" if past.first else "",
-        "after": f"?{urlencode(after)}" if past.last < past.of else "",
-    }
-
-
 async def _stood(visitor: Visitor, snapshot: BeliefSnapshot, at: int) -> int:
     """How many hypotheses stood after an event."""
     if not 0 < at <= snapshot.seq:
@@ -202,7 +102,7 @@ async def _stood(visitor: Visitor, snapshot: BeliefSnapshot, at: int) -> int:
 async def work(visitor: Visitor) -> Seen:
     """What was said, asked for, tried and observed in a session."""
     snapshot = await _snapshot(visitor, 0)
-    past = await _past(visitor, snapshot.seq, _has_calls)
+    past = await past_of(visitor, snapshot.seq, has_calls)
     bundles: BundlePage = await _list(visitor, "claims", "list_claims")
     values = {
         **_of(visitor, snapshot),
@@ -215,7 +115,7 @@ async def work(visitor: Visitor) -> Seen:
             "claims": _more(visitor, "claims", bundles.next),
             "experiments": _more(visitor, "experiments", experiments.next),
             "observations": _more(visitor, "observations", observations.next),
-            **_along(visitor, past),
+            **along(visitor, past),
         },
     }
     return Seen("work.html", values)
@@ -278,7 +178,7 @@ async def what_if(visitor: Visitor) -> Seen:
         found = await visitor.ask_at_length("counterfactual", body={"without": without})
     # What else could be ticked is not looked up again each second.
     reading = isinstance(found, Reading)
-    past = Past() if reading else await _past(visitor, snapshot.seq, _has_speakers)
+    past = Past() if reading else await past_of(visitor, snapshot.seq, has_speakers)
     values = {
         **_of(visitor, snapshot),
         **going_on(found, snapshot.seq),
@@ -287,7 +187,7 @@ async def what_if(visitor: Visitor) -> Seen:
             ("Who said it", "principal", list(dict.fromkeys([*past.actors, *actors])), actors),
         ],
         "past": past,
-        "more": _along(visitor, past),
+        "more": along(visitor, past),
         "attested": attested,
     }
     return Seen("what_if.html", values)
@@ -358,61 +258,4 @@ async def _trail(
     query: dict[str, Any] = {"limit": limit, "since_event_id": since, "after": after}
     found = await visitor.asker.ask("audit_trace", visitor.path, query)
     # Entries are passed on as they are stored; a page looks into them.
-    return await offload(_is_long(found), _read, found, AuditPage)
-
-
-async def _past(visitor: Visitor, of: int, is_full: Callable[[Past], bool] = lambda _: False) -> Past:
-    """What fell by whom, and what was called, in some events of a ledger of so many; it ends once it is full.
-
-    Where they begin is part of the address.
-    """
-    first = min(number(visitor.query.get("from", "0")), of)
-    past, path = Past(first=first, last=first, of=of), {"session_id": visitor.path["session_id"]}
-    for _ in range(CHARTED_PAGES):
-        query = {"limit": first + CHARTED - past.last, "after": past.last}
-        found = await visitor.asker.ask("audit_trace", path, query)
-        read: EntryPage = await offload(_is_long(found), _read, found, EntryPage)
-        for one in read.events:
-            _take(past, path["session_id"], one)
-            past.last = one.seq
-            if is_full(past):
-                return past
-        if read.next is None or past.last >= first + CHARTED:
-            break
-    return past
-
-
-def _take(past: Past, session_id: str, one: Entry) -> None:
-    past.calls |= {called.call_id: called for called in one.delta.calls}
-    if not one.delta.eliminated:
-        return
-    said, actor = _said(one), visible(one.actor.id)
-    place = f"/sessions/{quote(session_id, safe='')}/audit?around={one.seq}#{one.event_id}"
-    past.steps.append(Step(one.seq, one.verb, actor, len(one.delta.eliminated), place))
-    for value, names in ((said.source_id, past.sources), (one.actor.id, past.actors)):
-        if value and value not in names:
-            names.append(value)
-    because = _because(said.justification)
-    for name in one.delta.eliminated[: MOST_FALLEN - len(past.fallen)]:
-        past.fallen.append(Fallen(name, one.seq, one.event_id, one.actor.id, said.source_id, because))
-
-
-def _said(one: Entry) -> Said:
-    try:
-        return msgspec.json.decode(one.payload, type=Said)
-    except msgspec.MsgspecError:
-        return Said()
-
-
-def _because(justification: Any) -> str:
-    if isinstance(justification, dict):
-        return ", ".join(f"{name}: {value}" for name, value in list(justification.items())[:4])
-    return "" if justification is None else str(justification)
-
-
-def _is_long(found: Any) -> bool:
-    return sum(len(memoryview(entry)) for entry in found.events) > LARGE
-
-
-def _read(found: object, kind: Any) -> Any:
-    return msgspec.json.decode(msgspec.json.encode(found), type=kind)
+    return await offload(is_long(found), read_as, found, AuditPage)
