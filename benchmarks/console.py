@@ -5,9 +5,10 @@ import re
 import statistics
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
+from functools import partial
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import httpx
 import msgspec
@@ -28,13 +29,27 @@ PAUSE: Final = 1.0
 """Seconds: so long a page under way waits before it looks again."""
 POLLS: Final = 600
 GOING: Final = "data-again"
+OWN: Final = {"Sec-Fetch-Site": "same-origin"}
+PROPOSED: Final[dict[str, Any]] = {
+    "type": "create_proposition",
+    "claim_id": "wait-40",
+    "statement": "a wait takes 40 ms",
+    "prediction": {
+        "quantity": "wait",
+        "unit": "ms",
+        "criterion": {"region": "tolerance", "value": 40.0, "tolerance": 2.0},
+    },
+}
 MOST_BYTES: Final = 200_000
 MOST_TIMES: Final = 3.0
 PAGES: Final = (
     "/sessions/{session}",
+    "/sessions/{session}?from={middle}",
     "/sessions/{session}/work",
+    "/sessions/{session}/work?from={middle}",
     "/sessions/{session}/audit",
     "/sessions/{session}/audit?around={middle}",
+    "/sessions/{session}/audit/{middle}",
     "/sessions/{session}/what-if",
     "/inbox?session={session}",
     "/inbox/{item}",
@@ -46,6 +61,8 @@ QUESTIONS: Final = (
     "/audit?session={session}&verb=REQUEST_TERMINATION",
     "/sessions/{session}/what-if?source.0=tool%3A%2F%2Fbench",
     "/sessions/{session}/verified",
+    "/propositions/{claim}",
+    "/policy",
 )
 """These are answered from all of a ledger: the page says how far that is, and looks again. What is judged is
 the slowest of these requests."""
@@ -53,17 +70,24 @@ the slowest of these requests."""
 
 def console(run: Run) -> list[Figure]:
     events, rounds = run.size(100_000, 400), run.size(15, 1)
-    data = run.folder / "console"
-    data.mkdir()
-    counts = (events, SHORT)
-    sessions = asyncio.run(filled(data / "beliefd.db", counts))
-    with _signed_in(run, data) as (client, http):
-        places = [_places(client, *one) for one in zip(sessions, counts, strict=True)]
+    # Two servers, because some pages are about all that one of them holds.
+    with ExitStack() as both:
+        looks = [both.enter_context(_begun(run, count)) for count in (events, SHORT)]
         return [
             figure
             for page in (*PAGES, *QUESTIONS)
-            for figure in _figures(http, page, places, rounds if page in PAGES else min(rounds, ROUNDS))
+            for figure in _figures(page, looks, rounds if page in PAGES else min(rounds, ROUNDS))
         ]
+
+
+@contextmanager
+def _begun(run: Run, events: int) -> Iterator[tuple[httpx.Client, dict[str, str]]]:
+    """A server with one session of so many events, and by what its pages are addressed."""
+    data = run.folder / f"console-{events}"
+    data.mkdir()
+    (session_id,) = asyncio.run(filled(data / "beliefd.db", (events,)))
+    with _signed_in(run, data) as (client, http):
+        yield http, _places(client, http, session_id, events)
 
 
 class Look(Struct, frozen=True):
@@ -88,16 +112,16 @@ class Look(Struct, frozen=True):
         raise RuntimeError(f"{path} was not answered")
 
 
-def _figures(http: httpx.Client, page: str, places: list[dict[str, str]], rounds: int) -> list[Figure]:
-    long, short = (page.format(**one) for one in places)
-    looks = [Look.at(http, long)]
-    Look.at(http, short)
+def _figures(page: str, both: list[tuple[httpx.Client, dict[str, str]]], rounds: int) -> list[Figure]:
+    long, short = (partial(Look.at, http, page.format(**places)) for http, places in both)
+    looks = [long()]
+    short()
 
     def looked() -> float:
-        looks.append(Look.at(http, long))
+        looks.append(long())
         return looks[-1].slowest
 
-    far, near = alternate(rounds, looked, lambda: Look.at(http, short).slowest)
+    far, near = alternate(rounds, looked, lambda: short().slowest)
     named = re.sub(r"{(\w+)}", "*", page)
     figures = [
         Figure(
@@ -125,8 +149,12 @@ def _figures(http: httpx.Client, page: str, places: list[dict[str, str]], rounds
     return figures
 
 
-def _places(client: Client, session_id: str, events: int) -> dict[str, str]:
-    """By what the pages of a session are addressed; an item waits in it."""
+def _places(client: Client, http: httpx.Client, session_id: str, events: int) -> dict[str, str]:
+    """By what the pages of a session are addressed; an item waits in it, and a proposition was let in."""
+    staged = client.stage_intent(session_id, PROPOSED)
+    assert staged.approval_id is not None
+    yes = {"decision": "APPROVED", "content_hash": client.show_approval(staged.approval_id).content_hash}
+    assert http.post(f"/inbox/{staged.approval_id}", data=yes, headers=OWN).status_code == 303
     claim = {
         "statement": "Delete what is left",
         "claim_type": "DECISION",
@@ -135,7 +163,8 @@ def _places(client: Client, session_id: str, events: int) -> dict[str, str]:
     }
     item = client.submit_claims(session_id, {"claims": [claim]}).approval_id
     assert item is not None
-    return {"session": session_id, "item": item, "middle": str(events // 2)}
+    places = {"session": session_id, "item": item, "middle": str(events // 2)}
+    return {**places, "claim": PROPOSED["claim_id"]}
 
 
 @contextmanager
@@ -148,8 +177,7 @@ def _signed_in(run: Run, data: Path) -> Iterator[tuple[Client, httpx.Client]]:
     with serving(["-m", "beliefd.cli.main", "serve", *options]) as port:
         url = f"http://127.0.0.1:{port}"
         with Client(url, agent, timeout=600) as client, httpx.Client(base_url=url, timeout=600) as http:
-            own = {"Sec-Fetch-Site": "same-origin"}
-            assert http.post("/sign-in", data={"token": person}, headers=own).status_code == 303
+            assert http.post("/sign-in", data={"token": person}, headers=OWN).status_code == 303
             yield client, http
 
 

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from typing import Any
 
 import httpx
 import pytest
@@ -19,6 +20,18 @@ from tests.support.browser import chromium
 __all__ = ["caller", "preset"]
 pytestmark = pytest.mark.slow
 CLICKS = 3
+FREE: dict[str, Any] = {
+    "constraint.zz_goals": {"v": 1, "effect": "allow", "subject": {"capability": "write:goal"}}
+}
+CAREFUL = FREE | {
+    "constraint.careful": {
+        "v": 1,
+        "effect": "deny",
+        "subject": {"capability": "write:goal"},
+        "reason": "people look at goals",
+        "on_fail": "ask",
+    }
+}
 
 
 @pytest.fixture(scope="module")
@@ -42,6 +55,26 @@ def intent_of(caller: httpx.Client, session_id: str, name: str) -> str:
     return str(answer["approval_id"])
 
 
+def change_of(caller: httpx.Client, session_id: str, admin: dict[str, str]) -> str:
+    """A change of the symbolic state, which a rule has people asked about."""
+
+    def proposed(size: str) -> dict[str, Any]:
+        change = {"kind": "delta", "patch": {"set": {"goal.size": {"v": 1, "value": size}}}}
+        body = {"provenance": {"source": "agent"}, "candidates": [change]}
+        answer = caller.post(f"/v1/sessions/{session_id}/proposals", json=body).json()
+        found: dict[str, Any] = answer["results"][0]
+        return found
+
+    policy = caller.get("/v1/policy").json()["policy"]
+    rules = policy["constraints"]
+    adopted = caller.put("/v1/policy", json={**policy, "constraints": {**rules, **FREE}}, headers=admin)
+    assert adopted.status_code == 200, adopted.text
+    assert proposed("small")["verdict"] == "allow"
+    adopted = caller.put("/v1/policy", json={**policy, "constraints": {**rules, **CAREFUL}}, headers=admin)
+    assert adopted.status_code == 200, adopted.text
+    return str(proposed("big")["approval_id"])
+
+
 def told(caller: httpx.Client, at: int) -> None:
     """Something that is there for information."""
     claim = claim_of(f"Told {at}", "MODIFY") | {"claim_type": "INFERENCE"}
@@ -53,13 +86,14 @@ def twenty(preset: Guarded, caller: httpx.Client) -> dict[str, str]:
     """Seventeen items of all kinds that wait, by kind, and three for information."""
     admin = {"Authorization": f"Bearer {preset[1][Role.ADMIN]}"}
     items: dict[str, str] = {}
-    for at, tier in enumerate(("DELETE", "PRIVILEGE", "MODIFY", "DELETE", "MODIFY", "PRIVILEGE")):
+    for at, tier in enumerate(("DELETE", "PRIVILEGE", "MODIFY", "DELETE", "MODIFY")):
         claim = claim_of(f"Claim {at} of {tier}", tier)
         items[submitted(caller, session_of(caller), claim)] = "claims"
     session_id = session_of(caller)
     for at in range(6):
         found = call_of(preset, caller, session_id, to=f"eve-{at}@example.net", body=f"letter {at}")
         items[found["approval_id"]] = "call"
+    items[change_of(caller, session_id, admin)] = "delta"
     for at in range(3):
         items[intent_of(caller, session_id, f"wait-{at}")] = "intent"
     for name in ("files", "mail"):
@@ -101,6 +135,9 @@ def test_a_reviewer_clears_twenty_mixed_items_without_a_terminal(
         page.click("tr[data-row] td.what a")
         for at in range(len(items)):
             page.wait_for_selector("#decide")
+            if "change of state" in page.inner_text("p.crumbs"):
+                row = page.inner_text("tr:has-text('goal.size')")
+                assert row.index("small") < row.index("big"), "what is there now beside what will be"
             decide(page, at)
             if at + 1 < len(items):
                 page.click("p.done a")
@@ -115,6 +152,7 @@ def test_a_reviewer_clears_twenty_mixed_items_without_a_terminal(
         for kind in set(items.values())
     }
     assert decided["claims"] | decided["call"] == {"approved", "rejected"}
+    assert decided["delta"] <= {"approved", "rejected"}
     by = {caller.get(f"/v1/approvals/{name}").json()["decided_by"] for name in items}
     assert by == {"human://test-approver"}
 

@@ -4,13 +4,16 @@ import asyncio
 import re
 import time
 from collections.abc import Iterator
+from html import unescape
 from itertools import count
 from typing import Any
+from urllib.parse import parse_qsl, urlsplit
 
 import httpx
 import msgspec
 import pytest
 
+from beliefd.console.pages import inbox
 from beliefd.kernel.values import Role
 from beliefd.policy.presets import preset as preset_named
 from tests.console.conftest import make_tokens
@@ -135,6 +138,36 @@ def test_what_is_for_information_is_seen_all_at_once(preset: Guarded, caller: ht
     assert {one["decided_by"] for one in seen} == {"human://test-approver"}
     assert "Told" in person.read(f"/inbox/{seen[0]['approval_id']}")  # it keeps its content
     assert person.decide(left, decision="SEEN").status_code == 303
+
+
+def test_a_full_page_for_information_is_seen_at_once_and_its_filters_stay(
+    preset: Guarded, caller: httpx.Client
+) -> None:
+    person = Person(preset[0], preset[1][Role.APPROVER])
+    session_id = session_of(caller)
+    for at in range(inbox.LISTED + 1):
+        claim = claim_of(f"Told {at}", "MODIFY") | {"claim_type": "INFERENCE"}
+        assert caller.post(f"/v1/sessions/{session_id}/claims", json={"claims": [claim]}).status_code == 200
+    place = f"/inbox?status=information&tier=MODIFY&session={session_id}&space=default"
+    shown = person.read(place)
+    form = {
+        name: unescape(value)
+        for name, value in re.findall(
+            r'<input type="(?:checkbox|hidden)" name="([^"]+)" value="([^"]*)"', shown
+        )
+    }
+    assert len(form) == inbox.LISTED + 1, "each box, and where they were picked"
+    found = person.http.post("/inbox/seen", data=form, headers=OWN)
+    assert found.status_code == 303, found.text
+    back = dict(parse_qsl(urlsplit(found.headers["location"]).query))
+    wanted = {"status": "information", "tier": "MODIFY", "session": session_id, "space": "default"}
+    assert back == {**wanted, "seen": str(inbox.LISTED)}
+    shown = person.read(found.headers["location"])
+    assert f"{inbox.LISTED} marked as seen" in shown
+    assert shown.count("<tr data-row>") == 1
+    odd = {**form, "back": "status=pending&from=7&next=//evil.example&agent=a%0d%0ab"}
+    sent = person.http.post("/inbox/seen", data=odd, headers=OWN).headers["location"]
+    assert sent == "/inbox?status=information&agent=a%0D%0Ab&seen=0"
 
 
 def test_who_decides_when_time_is_over_is_told_so(preset: Guarded, caller: httpx.Client) -> None:

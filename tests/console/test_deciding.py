@@ -123,6 +123,17 @@ def test_the_tier_that_counts_is_the_one_that_is_shown(agent: httpx.Client) -> N
     assert "The agent says MODIFY; it counts as PRIVILEGE: it says &lt;sudo&gt;" in made
 
 
+def test_the_riskiest_claim_is_first_on_the_card(approver: Person, agent: httpx.Client) -> None:
+    told = [("first", "MODIFY"), ("second", "DELETE"), ("third", "MODIFY"), ("fourth", "PRIVILEGE")]
+    told += [("fifth", "DELETE")]
+    claims = [claim_of(f"The {words} claim", tier) for words, tier in told]
+    shown = approver.read(f"/inbox/{submitted(agent, session_of(agent), *claims)}")
+    assert re.findall(r"<blockquote>The (\w+) claim", shown) == [
+        "fourth", "second", "fifth", "first", "third",
+    ]  # fmt: skip
+    assert '<h1><span class="tier PRIVILEGE">PRIVILEGE</span> The fourth claim' in shown
+
+
 def test_an_edit_goes_on_as_an_item_that_somebody_else_decides(approver: Person, agent: httpx.Client) -> None:
     _, approval_id = asked(agent, "Restart the standby", "MODIFY")
     edited = {"statement.0": "Restart the standby at night"}

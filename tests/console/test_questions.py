@@ -2,14 +2,15 @@
 
 import asyncio
 from collections.abc import Callable, Coroutine
-from typing import Any
+from typing import Any, cast
 
 import httpx
 import pytest
 
 from beliefd.console import questions as module
-from beliefd.console.app import Page, Seen
-from beliefd.console.pages import audit, sessions
+from beliefd.console.app import Page, Seen, Visitor
+from beliefd.console.asking import Asker, Server
+from beliefd.console.pages import audit, policy, propositions, sessions
 from beliefd.console.questions import FEW, Questions, Reading
 from beliefd.kernel.values import Role
 from beliefd.protocol.ledger import Verified
@@ -17,17 +18,29 @@ from beliefd.protocol.rights import rights_of
 from beliefd.steward.call import Caller
 from beliefd.testing.world import ANN, ONTOLOGY, World
 from beliefd.wanted import tell_read, telling
-from tests.console.visitor import EVERYBODY, Person, seen, session_of, shown
+from tests.console.visitor import EVERYBODY, Person, Served, seen, session_of, shown
+from tests.firewall.data import prediction
 from tests.http.calls import eliminate
+from tests.knowledge.test_end_to_end import believed
 
 HOLDS = Verified(ok=True, checked=7, first_bad=None, head=None)
 ANA, BEN = ("human://ana", b"s"), ("human://ben", b"t")
 EVENTS = 3 * FEW
+SEQ = EVENTS + 2
+"""With the two by which a proposition was let in."""
+PROPOSED = {
+    "type": "create_proposition",
+    "claim_id": "wait",
+    "statement": "a wait takes 40 ms",
+    "prediction": prediction(),
+}
 LONG: dict[str, tuple[Page, dict[str, str]]] = {
     "verify": (sessions.verified, {}),
     "why": (sessions.why, {}),
     "counterfactual": (sessions.what_if, {"attested": "1"}),
     "search_audit": (audit.searched, {"verb": "REQUEST_TERMINATION"}),
+    "why_proposition": (propositions.shown, {}),
+    "review_policy": (policy.shown, {}),
 }
 """Pages by the operation that takes a whole ledger, each with what it is asked."""
 
@@ -172,6 +185,7 @@ def house() -> Any:
 def session_id(house: World) -> str:
     names = [f"h{at}" for at in range(300)]
     opened: str = house.agent.declare_session(names, ONTOLOGY).session_id
+    believed(house, opened, PROPOSED)
     for at in range(EVENTS - 1):
         house.agent.eliminate(
             opened, source_id="t", observation_id=f"o{at}", eliminated=[names[at % 299]], justification={}
@@ -183,7 +197,7 @@ def looked_at(
     house: World, session_id: str, name: str, questions: Questions, caller: Caller = EVERYBODY
 ) -> Seen:
     made, query = LONG[name]
-    path = {} if name == "search_audit" else {"session_id": session_id}
+    path = {"claim_id": "wait"} if name == "why_proposition" else {"session_id": session_id}
     path |= {"hypothesis": "h299"} if name == "why" else {}
     return seen(house, made, path, query, caller, questions)
 
@@ -193,8 +207,9 @@ def test_the_page_says_how_far_it_is_and_goes_on_without_a_script(
     house: World, session_id: str, name: str
 ) -> None:
     told = shown(looked_at(house, session_id, name, Asked()))
-    most = 20_000 if name == "search_audit" else EVENTS
-    assert f'<progress id="far" max="{most}" value="1">' in told
+    most = {"search_audit": 20_000, "review_policy": 20_000, "why_proposition": None}.get(name, SEQ)
+    how_far = "" if most is None else f' max="{most}" value="1"'
+    assert f'<progress id="far"{how_far}>' in told
     assert '<noscript><meta http-equiv="refresh" content="1"></noscript>' in told
     assert " data-again" in told, "with one, its script does it"
 
@@ -223,6 +238,45 @@ def test_what_takes_a_whole_ledger_keeps_nobody_before_an_empty_page(
     assert heard == sorted(heard)
     assert heard[0] <= 1_000, "a page is there before more than a piece of it is read"
     assert heard[-1] >= EVENTS
+
+
+@pytest.mark.parametrize("name", ["search_audit", "review_policy"])
+def test_others_are_let_in_between_two_pieces_of_many_ledgers(
+    house: World, session_id: str, name: str
+) -> None:
+    """A short piece is read on the loop itself."""
+    asker = Asker(cast(Server, Served(house.runtime)), EVERYBODY)
+    others = 0
+
+    async def another() -> None:
+        nonlocal others
+        while True:
+            await asyncio.sleep(0)
+            others += 1
+
+    async def scenario() -> None:
+        task = asyncio.ensure_future(another())
+        await asyncio.sleep(0)
+        await asker.ask(name, query=LONG[name][1])
+        task.cancel()
+
+    house.run(scenario)
+    assert others >= EVENTS // FEW
+
+
+def test_what_answers_a_form_is_not_asked_for_again_by_itself(house: World, session_id: str) -> None:
+    """Or what the form asked for would be gone."""
+    asker = Asker(cast(Server, Served(house.runtime)), EVERYBODY)
+    visitor = Visitor(asker, {}, {}, {"what": "explain", "tool": "pay", "args": "{}"}, Asked())
+
+    async def sent() -> Seen:
+        return await policy.tried(visitor)
+
+    told = shown(house.run(sent))
+    assert 'id="explained"' in told
+    assert "data-again" not in told
+    assert "http-equiv" not in told
+    assert '<a href="/policy">What these rules did' in told
 
 
 def test_who_lost_a_right_is_not_given_what_was_begun_with_it(house: World, session_id: str) -> None:

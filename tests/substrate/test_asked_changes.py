@@ -1,10 +1,16 @@
 """Changes of the symbolic state that a person is asked about: made when confirmed, whole, once, or never."""
 
+import re
 from functools import partial
+from io import StringIO
 from typing import Any
 
+import msgspec
 import pytest
+from rich.console import Console
 
+from beliefd.cli.views.drawing import view
+from beliefd.console.pages.contents import changes_of
 from beliefd.kernel.approvals.state import DeltaSubject
 from beliefd.kernel.errors import Code
 from beliefd.protocol.approvals import ApprovalCard
@@ -95,6 +101,38 @@ def test_a_confirmed_change_does_not_undo_what_was_written_meanwhile(build: Buil
         assert (error.details or {})["reasons"] == ["CONFLICT"]
         assert "`goal.size`" in str(house.ann.show_approval(card.approval_id).cannot_run)
     house.check(session)
+
+
+def test_a_change_is_shown_beside_what_is_there_at_the_moment(build: Build) -> None:
+    house = build(policy=rules(all=ALLOW_ALL, **{"invariant.big": BIG}))
+    session = house.session()
+    house.agent.propose(session, [delta(goal__size="small", goal__old=1)])
+    wanted = delta(goal__size="big", goal__new=[7])
+    wanted["patch"]["remove"] = ["goal.old"]
+    answer = one(house.agent.propose(session, [wanted]))
+    card = house.ann.show_approval(answer.approval_id or "")
+    assert card.call is not None
+    small, old = {"v": 1, "value": "small"}, {"v": 1, "value": 1}
+    assert card.call.values_now == {"goal.size": small, "goal.old": old}
+    (told,) = re.findall(r"there now (.*)", plain(card))
+    assert msgspec.json.decode(told) == card.call.values_now
+    assert [(one.name, one.known, one.now and one.now.value) for one in changes_of(card)] == [
+        ("goal.new", True, None),
+        ("goal.size", True, small),
+        ("goal.old", True, old),
+    ]
+    decided = house.ann.approve(card).approval
+    settled = house.ann.show_approval(decided.approval_id)
+    assert settled.call is not None
+    assert settled.call.values_now == {}, "what is there by now may be what it has made"
+    assert next((one.name, one.known) for one in changes_of(settled)) == ("goal.new", False)
+
+
+def plain(card: ApprovalCard) -> str:
+    terminal = Console(width=400, file=StringIO())
+    with terminal.capture() as told:
+        terminal.print(view(card))
+    return told.get()
 
 
 def test_a_rejected_change_is_never_made(build: Build) -> None:

@@ -13,7 +13,7 @@ WIDTH: Final = 960
 HEIGHT: Final = 200
 LEFT: Final = 44
 PAD: Final = 14
-DOTS: Final = 200
+DOTS: Final = 100
 """More steps than this are a line without dots."""
 BARS: Final = 120
 
@@ -28,11 +28,12 @@ class Step(Struct, frozen=True):
     place: str = ""
 
 
-def collapse(universe: int, taken: Sequence[Step]) -> Markup:
-    """How many hypotheses were left after each event; every step says who caused it."""
+def collapse(universe: int, taken: Sequence[Step], stood: int) -> Markup:
+    """How many hypotheses were left after each event, of those that `stood` before them; every step says who
+    caused it."""
     if universe <= 1 or not taken:
         return Markup("")
-    left, counts = universe, [universe]
+    left, counts = stood, [stood]
     for step in taken:
         left -= step.gone
         counts.append(left)

@@ -75,6 +75,11 @@ def _parts(origin: str) -> tuple[str, str | None]:
     return found.scheme, found.netloc
 
 
+def number(text: str) -> int:
+    """What an address counts from; whatever is no such number is the beginning."""
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 16 else 0
+
+
 def asked_place(request: Request) -> str:
     """Where somebody wanted to go before they signed in, if that is a page of ours."""
     wanted = request.query_params.get("next", HOME)

@@ -3,6 +3,7 @@
 import asyncio
 import time
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from typing import Any, Final
 
 from msgspec import Struct
@@ -29,16 +30,16 @@ class Reading(Struct, frozen=True):
 
 
 class Going(Struct, frozen=True):
-    """What a page shows of a question under way: how far it is, of how many events."""
+    """What a page shows of a question under way: how far it is, of how many events, if that is known."""
 
     events: int
-    most: int
+    most: int | None
 
 
-def going_on(found: Any, most: int) -> dict[str, Any]:
+def going_on(found: Any, most: int | None) -> dict[str, Any]:
     """For a page: what was found, if anything was, and what is still going on, if anything is."""
     if isinstance(found, Reading):
-        return {"found": None, "going": Going(found.events, max(most, found.events, 1))}
+        return {"found": None, "going": Going(found.events, most and max(most, found.events))}
     return {"found": found, "going": None}
 
 
@@ -69,7 +70,10 @@ class Question:
     async def looked_at(self) -> None:
         """Until it is answered, or can be seen to take long."""
         self._asked = time.monotonic()
-        await asyncio.wait({asyncio.ensure_future(self._seen.wait())}, timeout=PATIENCE)
+        # Nothing between the two: each step of the loop is another piece of the ledger that is waited for.
+        with suppress(TimeoutError):
+            async with asyncio.timeout(PATIENCE):
+                await self._seen.wait()
 
     @property
     def is_left(self) -> bool:

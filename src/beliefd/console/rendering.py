@@ -1,6 +1,7 @@
 """Templates and what they call. INVARIANT: what others said is escaped, and what is invisible is shown."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextvars import ContextVar
 from datetime import UTC, datetime
 from functools import cache
 from typing import Any, Final, TypeVar
@@ -17,7 +18,14 @@ from beliefd.protocol.visible import visible, visible_json, visible_lines
 T = TypeVar("T")
 SHOWN: Final = 20_000
 """Characters of one text on a page. What is longer is cut, and the page says so."""
+ROOM: Final = 100_000
+"""Bytes that long texts of others take on one page, all together: it has to stay under 200 KB. What finds no
+room is cut likewise."""
+SHORT: Final = 160
+"""Characters. INVARIANT: what is short finds room always: no long text hides what a gate says."""
 HEADLINE: Final = 160
+FIRST: Final = 48
+"""So much of a headline is there on a page that is full."""
 BRIEF: Final = 20
 STEPS: Final = ((86_400, "d"), (3_600, "h"), (60, "min"))
 
@@ -31,24 +39,66 @@ def templates() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    filters = (text, coded, headline, brief, data, age, moment, size, plain)
+    filters = (text, coded, headline, brief, data, few, age, moment, size, plain)
     made.filters |= {one.__name__: one for one in filters}
     made.globals["not_compared"] = NOT_COMPARED
     made.filters |= {"gate_words": GATE_WORDS.__getitem__, "way_out": way_out, "why_it_waits": why_it_waits}
     return made
 
 
+class Room:
+    """How much is left of a page for what others said."""
+
+    def __init__(self, left: int) -> None:
+        self.left = left
+
+    def takes(self, written: str) -> bool:
+        """Is there room for all of it?"""
+        size = _size(escape(written))
+        fits = size <= self.left
+        self.left -= size if fits else 0
+        return fits
+
+    def fit(self, written: str) -> tuple[Markup, bool]:
+        """As much as there is room for, escaped, and whether that is less than all."""
+        shown = escape(written)
+        whole = True
+        while (size := _size(shown)) > self.left and len(written) > SHORT:
+            written, whole = written[: max(len(written) * self.left // (size + 1), SHORT)], False
+            shown = escape(written)
+        self.left = max(self.left - size, 0)
+        return shown, whole
+
+
+def _size(shown: Markup) -> int:
+    """In bytes; every line of a text ends with a tag."""
+    return len(shown.encode()) + 3 * shown.count("\n")
+
+
+_room: ContextVar[Room | None] = ContextVar("room", default=None)
+
+
 def page(name: str, values: Mapping[str, Any]) -> bytes:
-    return templates().get_template(name).render(**values).encode()
+    before = _room.set(Room(values.get("room", ROOM)))
+    try:
+        return templates().get_template(name).render(**values).encode()
+    finally:
+        _room.reset(before)
+
+
+def _fitted(context: Context, written: str, *, whole: bool) -> Markup:
+    """What there is room for; the page says so if that is not all."""
+    shown, fits = (_room.get() or Room(ROOM)).fit(written)
+    return shown if whole and fits else shown + _cut(context)
 
 
 @pass_context
 def text(context: Context, value: object) -> Markup:
     """Text of others, on lines of its own; every invisible sign in it is written out."""
     whole = str(value)
-    lines = whole[:SHOWN].split("\n")
-    shown = Markup("<br>").join(escape(visible(line)) for line in lines)
-    return shown + _cut(context) if len(whole) > SHOWN else shown
+    lines = "\n".join(visible(line) for line in whole[:SHOWN].split("\n"))
+    shown = _fitted(context, lines, whole=len(whole) <= SHOWN)
+    return shown.replace("\n", Markup("<br>"))
 
 
 @pass_context
@@ -57,7 +107,7 @@ def coded(context: Context, value: object) -> Markup:
     parts = str(value)[:SHOWN].split("`")
     if len(parts) % 2 == 0:
         return text(context, value)
-    shown = (escape(visible(one)) for one in parts)
+    shown = (_fitted(context, visible(one), whole=True) for one in parts)
     tag = Markup("<code>{}</code>")
     return Markup("").join(tag.format(one) if at % 2 else one for at, one in enumerate(shown))
 
@@ -65,8 +115,11 @@ def coded(context: Context, value: object) -> Markup:
 def headline(value: object) -> str:
     """The beginning of a text, on one line."""
     begins = visible(" ".join(str(value)[: 4 * HEADLINE].split()))
-    whole = len(begins) <= HEADLINE and len(str(value)) <= 4 * HEADLINE
-    return begins if whole else f"{begins[: HEADLINE - 1]}…"
+    room, most = _room.get(), HEADLINE
+    if room is not None and len(begins) > FIRST:
+        most = HEADLINE if room.takes(begins[:HEADLINE]) else FIRST
+    whole = len(begins) <= most and len(str(value)) <= 4 * HEADLINE
+    return begins if whole else f"{begins[: most - 1]}…"
 
 
 def brief(name: str) -> str:
@@ -86,9 +139,15 @@ def data(context: Context, value: object, most: int = SHOWN) -> Markup:
     budget = Budget(most)
     # What is long is cut before it is written out: a page costs what it shows.
     written = written_out(budget.clipped(msgspec.to_builtins(value, str_keys=True)))
-    if budget.left < 0 or len(written) > most:
-        return escape(written[:most]) + _cut(context)
-    return escape(written)
+    return _fitted(context, written[:most], whole=budget.left >= 0 and len(written) <= most)
+
+
+@pass_context
+def few(context: Context, items: Sequence[T], most: int) -> Sequence[T]:
+    """The first so many; if there are more, the page says so."""
+    if len(items) > most:
+        _cut(context)
+    return items[:most]
 
 
 def written_out(value: object) -> str:

@@ -32,7 +32,8 @@ class AskedCall(Answer, frozen=True):
     """A tool call or a change of state as it was judged when it was asked for.
 
     `description` is the tool's own, `origin` are the values that were traced, each with where it stood,
-    `reasons` what stood in the way with what was read. `policy_hash` is the policy that asked.
+    `reasons` what stood in the way with what was read. `policy_hash` is the policy that asked. `values_now`
+    is what a change that waits would set or remove, as it is at the moment; what is not there is left out.
     """
 
     description: str
@@ -41,6 +42,7 @@ class AskedCall(Answer, frozen=True):
     reasons: list[Reason]
     policy_hash: str
     run_by_caller: bool
+    values_now: dict[str, Any] = {}
 
 
 class DecidedBefore(Answer, frozen=True):

@@ -259,6 +259,8 @@ def _content(answer: ApprovalCard) -> list[RenderableType]:
     change = subject.change if isinstance(subject, IntentSubject) else None
     if change is not None and change.type in WORDINGS:
         lines.append(Text.assemble(("  predicts ", "dim"), prediction_words(change.prediction)))
+    if isinstance(subject, DeltaSubject) and answer.call is not None and answer.status in OPEN:
+        lines.append(Text.assemble(("  there now ", "dim"), json_text(answer.call.values_now)))
     return lines
 
 

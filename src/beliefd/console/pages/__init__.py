@@ -22,6 +22,7 @@ PAGES: dict[tuple[str, str], Page] = {
     ("GET", f"{SESSION}/calls/{{call_id}}"): sessions.call,
     ("GET", f"{SESSION}/experiments/{{experiment_id}}"): sessions.experiment,
     ("GET", f"{SESSION}/audit"): sessions.audit,
+    ("GET", f"{SESSION}/audit/{{seq}}"): sessions.event,
     ("GET", f"{SESSION}/verified"): sessions.verified,
     ("GET", "/propositions"): propositions.listed,
     ("GET", "/propositions/{claim_id}"): propositions.shown,

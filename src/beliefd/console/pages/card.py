@@ -1,6 +1,7 @@
 """One item with all it takes to decide, and the decision."""
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any, Final, get_args
 
 import msgspec
@@ -8,10 +9,12 @@ from msgspec import UNSET
 
 from beliefd.console.app import LARGE, Seen, Visitor
 from beliefd.console.drawing import histogram
-from beliefd.console.pages.contents import called, claims_of, compared, contents, edit_of
+from beliefd.console.pages.contents import called, changes_of, claims_of, compared, contents, edit_of
 from beliefd.console.pages.inbox import LATE, kind_of, next_item
+from beliefd.console.pages.pieces import in_pieces
 from beliefd.console.rendering import plain, written_out
 from beliefd.kernel.approvals.state import OPEN, CallSubject, IntentSubject
+from beliefd.kernel.claims.gates.result import GateResult
 from beliefd.kernel.errors import BeliefdError, Code, invalid
 from beliefd.kernel.intents.state import EpistemicStatus
 from beliefd.kernel.policy import HUMAN_ALWAYS
@@ -25,11 +28,13 @@ from beliefd.steward.offload import offload
 FORM: Final = frozenset({Code.INVALID_REQUEST})
 NAMED: Final = 8
 LETS_PASS: Final = frozenset({"APPROVED", "MODIFIED"})
-PIECE: Final = 50_000
-"""Characters of a very long item on one page."""
 EDITED_CLAIMS: Final = 50
 EDITED_CHARACTERS: Final = 50_000
 """What is longer is edited in an editor, not in a form."""
+ROOM: Final = 45_000
+"""Bytes for long texts: less than elsewhere, because so much else is on a card."""
+GATES: Final = 40
+"""Of more than these, those that stand in the way come first."""
 BESIDE: Final = ("corrects", "measurements", "overridden", "ended")
 """What a card tells beside its subject, if there is any of it."""
 
@@ -52,7 +57,9 @@ async def _card(visitor: Visitor, found: ApprovalCard, problem: str, status: int
         "contents": contents(found),
         "called": (call := called(found)),
         "explaining": "" if call is None else _arguments(found),
+        "changes": changes_of(found),
         "claims": claims_of(found),
+        "gates": sorted(found.gates, key=_passed) if len(found.gates) > GATES else found.gates,
         "belief": await _belief(visitor, found),
         "edited": edit_of(found, await _before(visitor, found)),
         "pictures": [histogram(run.picture) for run in runs if run.picture is not None],
@@ -65,10 +72,15 @@ async def _card(visitor: Visitor, found: ApprovalCard, problem: str, status: int
         "problem": problem,
         "reason": visitor.form.get("reason", ""),
         "cuts": [],
+        "room": ROOM,
         # Who has just decided goes on to the next; who looks back a month later has no use for it.
         "following": await next_item(visitor, found.approval_id) if _goes_on(visitor, found) else None,
     }
     return Seen("card.html", values, status)
+
+
+def _passed(gate: GateResult) -> bool:
+    return gate.outcome == "EXECUTE"
 
 
 def _arguments(found: ApprovalCard) -> str:
@@ -133,19 +145,9 @@ def editing(found: ApprovalCard, offered: Sequence[str]) -> str:
 async def whole(visitor: Visitor) -> Seen:
     """All of an item, in pieces, however long it is."""
     found = await _asked(visitor)
-    written = await offload(is_longer(found, LARGE), _written, found)
-    pieces = -(-len(written) // PIECE)
-    asked = visitor.query.get("piece", "1")
-    if not (asked.isascii() and asked.isdigit() and len(asked) < 7 and 1 <= int(asked) <= pieces):
-        raise invalid(f"it has the pieces 1 to {pieces}", "piece")
-    at = int(asked)
-    values = {"card": found, "piece": written[(at - 1) * PIECE : at * PIECE], "at": at, "pieces": pieces}
-    return Seen("whole.html", values)
-
-
-def _written(found: ApprovalCard) -> str:
-    told = msgspec.to_builtins(found, str_keys=True)
-    return written_out({"content_hash": told["content_hash"], "subject": told["subject"], **told})
+    told = await offload(is_longer(found, LARGE), partial(msgspec.to_builtins, str_keys=True), found)
+    told = {"content_hash": told["content_hash"], "subject": told["subject"], **told}
+    return await in_pieces(visitor, told, found.title or kind_of(found), f"/inbox/{found.approval_id}")
 
 
 async def decide(visitor: Visitor) -> Seen:

@@ -8,13 +8,14 @@ from typing import Any, Final
 from msgspec import UNSET, Struct, to_builtins
 
 from beliefd.console.rendering import written_out
-from beliefd.kernel.approvals.state import CONTENT, DefinitionSubject
+from beliefd.kernel.approvals.state import CONTENT, OPEN, DefinitionSubject
 from beliefd.kernel.catalogues.state import OfferedTool
 from beliefd.kernel.claims.bundle import SHA256_DIGITS, Claim, EvidencePointer
 from beliefd.kernel.claims.standing import ClaimStanding
 from beliefd.kernel.claims.tiers import RaisedTier, tiers_of
 from beliefd.kernel.origin.facts import ValueFact
-from beliefd.kernel.substrate.proposals import CallCandidate
+from beliefd.kernel.substrate.proposals import CallCandidate, DeltaCandidate
+from beliefd.kernel.values import Tier
 from beliefd.protocol.approvals import ApprovalCard
 
 BUNDLE: Final = "bundle"
@@ -70,6 +71,15 @@ class Argument(Struct, frozen=True):
     origin: list[ValueFact]
 
 
+class Change(Struct, frozen=True):
+    """A name of the symbolic state: what is there now, if that is `known`, and what will be, if anything."""
+
+    name: str
+    known: bool
+    now: Field | None
+    then: Field | None
+
+
 class Called(Struct, frozen=True):
     """A call as it is shown; `others` are traced values that are in no argument of their own."""
 
@@ -109,18 +119,20 @@ def _members(subject: Struct) -> Iterator[Field]:
 
 
 def claims_of(card: ApprovalCard) -> list[ShownClaim]:
+    """The riskiest first, and within a tier as their agent put them."""
     bundle = getattr(card.subject, BUNDLE, None)
     if bundle is None:
         return []
     tiers = tiers_of(bundle, tuple(card.raised))
     raised = {one.claim_id: one for one in card.raised}
     shown = zip(bundle.claims, tiers.by_claim.items(), strict=True)
-    return [
+    found = [
         ShownClaim(
             claim, tier.name, raised.get(name), _rest(claim), _evidence(claim, card.standings.get(name))
         )
         for claim, (name, tier) in shown
     ]
+    return sorted(found, key=lambda one: -Tier[one.tier])
 
 
 def _evidence(claim: Claim, standing: ClaimStanding | None) -> list[Piece]:
@@ -149,6 +161,21 @@ def called(card: ApprovalCard) -> Called | None:
     ]
     others = [one for one in traced if one.argument not in candidate.args]
     return Called("" if candidate.rationale is UNSET else candidate.rationale, arguments, others)
+
+
+def changes_of(card: ApprovalCard) -> list[Change]:
+    """What a change of state would set or remove, each beside what is there now, if that is known."""
+    candidate = getattr(card.subject, "candidate", None)
+    if not isinstance(candidate, DeltaCandidate):
+        return []
+    known = card.status in OPEN and card.call is not None
+    held = card.call.values_now if known and card.call is not None else {}
+    names = (*candidate.patch.set, *candidate.patch.remove)
+    return [Change(name, known, _field(name, held), _field(name, candidate.patch.set)) for name in names]
+
+
+def _field(name: str, values: dict[str, Any]) -> Field | None:
+    return Field(name, values[name]) if name in values else None
 
 
 def edit_of(card: ApprovalCard, was: ApprovalCard | None) -> list[str]:

@@ -3,11 +3,12 @@
 from collections.abc import Callable
 from itertools import islice
 from typing import Final, get_args
-from urllib.parse import urlencode
+from urllib.parse import parse_qsl, urlencode
 
 from msgspec import Struct
 
 from beliefd.console.app import Seen, Visitor
+from beliefd.console.forms import number
 from beliefd.console.rendering import headline
 from beliefd.kernel.approvals.state import OPEN, ApprovalStatus
 from beliefd.kernel.errors import BeliefdError, Code
@@ -23,7 +24,8 @@ ASKED: Final = 500
 MOST: Final = 2_000
 """So many items are looked at before they are sorted; the page says if there are more."""
 PAGES: Final = 40
-LISTED: Final = 200
+LISTED: Final = 100
+"""Items on one page. INVARIANT: all of them picked at once are fields enough for one form."""
 KINDS: Final = {
     "bundle": "claims",
     "information": "for information",
@@ -67,6 +69,7 @@ FILTERS: Final[dict[str, Callable[[Row], str]]] = {
     "kind": lambda row: row.kind,
 }
 """By what the list can be narrowed down; each is part of its address."""
+NARROWS: Final = frozenset({*FILTERS, "space"})
 
 
 class Next(Struct, frozen=True):
@@ -95,12 +98,12 @@ async def waiting(visitor: Visitor) -> Seen:
     wanted = {name: visitor.query[name] for name in FILTERS if visitor.query.get(name)}
     rows = [row for row in found.rows if all(FILTERS[name](row) == value for name, value in wanted.items())]
     rows = riskiest_first(rows) if status in OPEN else sorted(rows, key=_newest, reverse=True)
-    first = min(_number(visitor.query.get("from", "0")), len(rows))
+    first = min(number(visitor.query.get("from", "0")), len(rows))
     batch = status == "information" and visitor.asker.principal.role in PEOPLE
     values = {
         "batch": batch,
         "told": _told(visitor.query.get("seen", "")),
-        "address": _following(visitor.query, first),
+        "back": urlencode({**wanted, **({"space": space} if space else {})}),
         "rows": rows[first : first + LISTED],
         "count": len(rows),
         "following": _following(visitor.query, first + LISTED) if first + LISTED < len(rows) else "",
@@ -146,11 +149,13 @@ async def seen(visitor: Visitor) -> Seen:
                 raise
         else:
             count += 1
-    return Seen(location=f"/inbox?status=information&seen={count}")
+    # Of what was looked at, only that is taken over which narrows a list down.
+    back = {name: value for name, value in parse_qsl(visitor.form.get("back", "")) if name in NARROWS}
+    return Seen(location=f"/inbox?{urlencode({'status': 'information', **back, 'seen': count})}")
 
 
 def _told(count: str) -> str:
-    return f"{_number(count)} marked as seen." if count else ""
+    return f"{number(count)} marked as seen." if count else ""
 
 
 async def _all(visitor: Visitor, status: str, space: str) -> Found:
@@ -202,8 +207,5 @@ def _detail(card: ApprovalCard) -> str:
 
 
 def _following(query: dict[str, str], first: int) -> str:
-    return f"/inbox?{urlencode({**query, 'from': first})}"
-
-
-def _number(text: str) -> int:
-    return int(text) if text.isascii() and text.isdigit() and len(text) < 6 else 0
+    kept = {name: value for name, value in query.items() if name != "seen"}
+    return f"/inbox?{urlencode({**kept, 'from': first})}"

@@ -6,12 +6,19 @@ import msgspec
 from msgspec import Struct
 
 from beliefd.console.app import Seen, Visitor
+from beliefd.console.forms import number
+from beliefd.console.questions import going_on
+from beliefd.console.rendering import SHOWN as SHOWN_WHOLE
 from beliefd.kernel.errors import BeliefdError, Code
 from beliefd.protocol.policy import PolicyAnswer
 from beliefd.protocol.reviewing import PolicyReview, RuleUse
+from beliefd.steward.handlers.reviewing import LOOKED_AT
 
-SHOWN: Final = 200
-FINDINGS: Final = 50
+SHOWN: Final = 50
+"""So many rules, and so many tools, are listed on one page."""
+NAMED: Final = 200
+BRIEF: Final = 1_000
+"""Characters of a rule's condition in the list; by itself it is shown whole."""
 ANY: Final = "*"
 TRIED: Final = ("explain", "backtest")
 FORM: Final = frozenset({Code.INVALID_REQUEST, Code.SESSION_NOT_FOUND, Code.NOT_FOUND})
@@ -82,21 +89,27 @@ def _object(text: str) -> dict[str, Any]:
 
 async def _page(visitor: Visitor, problem: str = "", status: int = 200, **found: Any) -> Seen:
     now: PolicyAnswer = await visitor.asker.ask("show_policy")
-    review: PolicyReview = await visitor.asker.ask("review_policy")
-    used = {one.constraint: one for one in review.used}
+    review = await visitor.ask_at_length("review_policy")
+    used = {one.constraint: one for one in review.used} if isinstance(review, PolicyReview) else {}
     rules = [Rule.of(name, one, used.get(name)) for name, one in sorted(now.policy.constraints.items())]
+    alone = visitor.query.get("rule", "")
+    first = number(visitor.query.get("from", "0"))
     asked = {name: visitor.query[name] for name in ("tool", "session") if visitor.query.get(name)}
     values = {
         "now_in_force": now,
-        "rules": rules[:SHOWN],
+        "rules": [rule for rule in rules if rule.name == alone] if alone else rules[first : first + SHOWN],
+        "alone": bool(alone),
+        "brief": SHOWN_WHOLE if alone else BRIEF,
         "count": len(rules),
-        "tools": sorted(now.policy.tools.items())[:SHOWN],
-        "named": sorted({*now.policy.tools, *(one.tool for one in rules if one.tool)} - {ANY})[:SHOWN],
+        "tools": sorted(now.policy.tools.items())[first : first + SHOWN],
+        "following": first + SHOWN if first + SHOWN < max(len(rules), len(now.policy.tools)) else None,
+        "named": sorted({*now.policy.tools, *(rule.tool for rule in rules if rule.tool)} - {ANY})[:NAMED],
         "explain": found.get("explain"),
         "backtest": found.get("backtest"),
         "form": visitor.form or asked,
-        "review": review,
-        "findings": review.findings[:FINDINGS],
+        **going_on(review, LOOKED_AT),
         "problem": problem,
     }
+    if visitor.form:
+        values["going"] = None  # what answers a form cannot be asked for again by itself
     return Seen("policy.html", values, status)

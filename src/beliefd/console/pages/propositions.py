@@ -4,10 +4,12 @@ from typing import Any, Final, get_args
 
 from beliefd.console.app import Seen, Visitor
 from beliefd.console.lineage import Node, lineage
+from beliefd.console.questions import going_on
+from beliefd.console.rendering import brief
 from beliefd.kernel.errors import BeliefdError
 from beliefd.kernel.intents.state import EpistemicStatus
 from beliefd.protocol.experiments import ExperimentView
-from beliefd.protocol.knowledge import EvidenceEntry, PropositionView
+from beliefd.protocol.knowledge import EvidenceEntry, PropositionView, PropositionWhy
 from beliefd.protocol.observations import ObservationView
 
 ROWS: Final = 100
@@ -31,14 +33,26 @@ async def listed(visitor: Visitor) -> Seen:
 
 async def shown(visitor: Visitor) -> Seen:
     found: PropositionView = await visitor.asker.ask("show_proposition", visitor.path)
-    why = await visitor.asker.ask("why_proposition", visitor.path, {"cursor": visitor.query.get("cursor")})
+    why = await visitor.ask_at_length("why_proposition", {"cursor": visitor.query.get("cursor")})
+    told = going_on(why, None)
     values = {
-        "found": found,
-        "why": why,
-        "picture": lineage(await _nodes(visitor, found)),
+        "about": found,
+        **told,
+        **_steps(told["found"]),
+        # What it rests on is not looked up again each second.
+        "picture": "" if told["going"] else lineage(await _nodes(visitor, found)),
         "traced": TRACED,
     }
     return Seen("proposition.html", values)
+
+
+def _steps(why: PropositionWhy | None) -> dict[str, Any]:
+    """One page of how it came to its status, and where the next begins."""
+    steps = [] if why is None else why.steps[:ROWS]
+    if why is None or len(why.steps) <= ROWS:
+        return {"steps": steps, "following": why and why.next}
+    last = steps[-1]
+    return {"steps": steps, "following": f"{last.ts},{last.session_id},{last.seq}"}
 
 
 async def _nodes(visitor: Visitor, found: PropositionView) -> list[Node]:
@@ -75,10 +89,10 @@ async def _behind(visitor: Visitor, piece: EvidenceEntry) -> list[Node]:
         nodes.append(Node(own, 4, "observation", words, piece.run_id))
         if seen.content:
             place = f"/content/{seen.content}"
-            nodes.append(Node(f"{own}/bytes", 5, "bytes", seen.content, own, place, "bytes"))
+            nodes.append(Node(f"{own}/bytes", 5, "bytes", brief(seen.content), own, place, "bytes"))
         elif seen.call_id:
             place = f"/sessions/{piece.session_id}/calls/{seen.call_id}"
-            nodes.append(Node(f"{own}/call", 5, "result of a call", seen.call_id, own, place, "bytes"))
+            nodes.append(Node(f"{own}/call", 5, "result of a call", brief(seen.call_id), own, place, "bytes"))
         else:
             nodes.append(Node(f"{own}/typed", 5, "typed", f"by {seen.observed_by}", own))
     return nodes

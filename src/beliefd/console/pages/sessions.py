@@ -1,95 +1,38 @@
 """Sessions: what is believed, how it came to that, what was done, and whether the record still holds."""
 
 from typing import Any, Final
-from urllib.parse import quote
+from urllib.parse import quote, urlencode
 
 import msgspec
-from msgspec import Struct
+from msgspec.structs import replace
 
-from beliefd.console.app import LARGE, Seen, Visitor
-from beliefd.console.drawing import Step, collapse, histogram
+from beliefd.console.app import Seen, Visitor
+from beliefd.console.drawing import collapse, histogram
+from beliefd.console.forms import number
+from beliefd.console.pages.past import Called, Past, along, has_calls, has_speakers, is_long, past_of, read_as
+from beliefd.console.pages.pieces import in_pieces
 from beliefd.console.pages.revealing import revealed
 from beliefd.console.pages.telling import told
 from beliefd.console.questions import Reading, going_on
-from beliefd.kernel.errors import BeliefdError
+from beliefd.kernel.claims.bundle import Claim
+from beliefd.kernel.errors import BeliefdError, Code
+from beliefd.kernel.values import Tier
 from beliefd.ledger.envelope import LedgerBroken
 from beliefd.protocol.beliefs import ArchivedSession, BeliefSnapshot, SessionPage
-from beliefd.protocol.claims import BundlePage
+from beliefd.protocol.claims import BundlePage, JudgedBundle
 from beliefd.protocol.experiments import ExperimentView
 from beliefd.protocol.headlines import headline_of
 from beliefd.protocol.ledger import UNSAID, AuditPage, Counterfactual, Why
-from beliefd.protocol.visible import visible
+from beliefd.protocol.substrate import CallView
 from beliefd.steward.offload import offload
 
 ROWS: Final = 50
 NEWEST: Final = 20
 NAMED: Final = 200
-"""So many survivors are listed on a page; the others are counted."""
+"""So many survivors are listed on a page."""
 LISTED: Final = 20
 """So many claims, experiments, ideas and the like are listed."""
-CHARTED: Final = 500
-CHARTED_MORE: Final = 5_000
-CHARTED_PAGES: Final = 4
-"""So much of a ledger is read for its picture, which says so if that is not all."""
-
-
-class Actor(Struct, frozen=True):
-    id: str
-
-
-class Called(Struct, frozen=True):
-    call_id: str = ""
-    tool_id: str = ""
-    status: str = ""
-
-
-class Change(Struct, frozen=True):
-    eliminated: list[str] = []
-    kind: str = ""
-    call: Called | None = None
-
-
-class Entry(Struct, frozen=True):
-    """What a picture needs of an event."""
-
-    seq: int
-    event_id: str
-    verb: str
-    actor: Actor
-    delta: Change
-    payload: msgspec.Raw = msgspec.Raw(b"{}")
-
-
-class EntryPage(Struct, frozen=True):
-    events: list[Entry]
-    next: str | None = None
-
-
-class Said(Struct, frozen=True):
-    source_id: str = ""
-    justification: Any = None
-
-
-class Fallen(Struct, frozen=True):
-    """A hypothesis that fell: to whom, by what, and why."""
-
-    name: str
-    seq: int
-    event_id: str
-    actor: str
-    source: str
-    because: str
-
-
-class Past(Struct):
-    """What the beginning of a ledger tells; `looked_at` is 0 if that was all of it."""
-
-    steps: list[Step] = msgspec.field(default_factory=list)
-    fallen: list[Fallen] = msgspec.field(default_factory=list)
-    sources: list[str] = msgspec.field(default_factory=list)
-    actors: list[str] = msgspec.field(default_factory=list)
-    calls: dict[str, Called] = msgspec.field(default_factory=dict)
-    looked_at: int = 0
+FALLEN: Final = 60
 
 
 async def listed(visitor: Visitor) -> Seen:
@@ -112,38 +55,86 @@ def _id_of(one: BeliefSnapshot | ArchivedSession) -> str:
 async def shown(visitor: Visitor) -> Seen:
     snapshot = await _snapshot(visitor)
     trail = await _trail(visitor, after=max(0, snapshot.seq - NEWEST))
-    past = await _past(visitor, _charted(visitor))
-    ask, few = visitor.asker.ask, {"limit": LISTED}
+    past = await past_of(visitor, snapshot.seq)
+    first, last = (number(visitor.query.get("fallen", "0")) + at for at in (0, FALLEN))
     values = {
         **_of(visitor, snapshot),
-        "survivors": snapshot.survivors,
-        "unnamed": max(0, snapshot.n_survivors - NAMED),
         "past": past,
+        "fallen": past.fallen[first:last],
         "events": [told(snapshot.session_id, one) for one in await revealed(visitor, trail.events[::-1])],
-        "chart": collapse(snapshot.n_hypotheses, past.steps),
-        "charted": past.looked_at,
-        "ideas": await ask("list_hypotheses", visitor.path, few),
-        "evidence": await ask("list_evidence", visitor.path, few),
-        "intents": await ask("list_intents", visitor.path, few),
+        "chart": collapse(snapshot.n_hypotheses, past.steps, await _stood(visitor, snapshot, past.first)),
+        "ideas": (ideas := await _list(visitor, "ideas", "list_hypotheses")),
+        "evidence": (evidence := await _list(visitor, "evidence", "list_evidence")),
+        "intents": (intents := await _list(visitor, "intents", "list_intents")),
+        "more": {
+            "survivors": _more(visitor, "survivors", snapshot.survivors_next),
+            "fallen": _more(visitor, "fallen", str(last) if last < len(past.fallen) else None),
+            "ideas": _more(visitor, "ideas", ideas.next),
+            "evidence": _more(visitor, "evidence", evidence.next),
+            "intents": _more(visitor, "intents", intents.next),
+            **along(visitor, past),
+        },
     }
     return Seen("session.html", values)
 
 
+async def _list(visitor: Visitor, name: str, operation: str) -> Any:
+    """One page of a list, of which a page may have several: each goes on by itself."""
+    query = {"limit": LISTED, "cursor": visitor.query.get(name)}
+    return await visitor.asker.ask(operation, visitor.path, query)
+
+
+def _more(visitor: Visitor, name: str, following: str | None) -> str:
+    """The address at which one list goes on, and all else stays as it is; nothing, if that was all of it."""
+    return "" if following is None else f"?{urlencode({**visitor.query, name: following})}"
+
+
+async def _stood(visitor: Visitor, snapshot: BeliefSnapshot, at: int) -> int:
+    """How many hypotheses stood after an event."""
+    if not 0 < at <= snapshot.seq:
+        return snapshot.n_hypotheses
+    then: BeliefSnapshot = await visitor.asker.ask(
+        "query_belief", {"session_id": snapshot.session_id}, {"survivors_limit": 0, "at": at}
+    )
+    return then.n_survivors
+
+
 async def work(visitor: Visitor) -> Seen:
     """What was said, asked for, tried and observed in a session."""
-    snapshot, past = await _snapshot(visitor, 0), await _past(visitor, _charted(visitor))
-    ask, few = visitor.asker.ask, {"limit": LISTED}
-    bundles: BundlePage = await ask("list_claims", visitor.path, few)
+    snapshot = await _snapshot(visitor, 0)
+    past = await past_of(visitor, snapshot.seq, has_calls)
+    bundles: BundlePage = await _list(visitor, "claims", "list_claims")
     values = {
         **_of(visitor, snapshot),
         "past": past,
-        "bundles": bundles,
-        "bundles_said": [(one, headline_of(one)) for one in bundles.claims],
-        "experiments": await ask("list_experiments", visitor.path, few),
-        "observations": await ask("list_observations", visitor.path, few),
-        "memory": await ask("list_memory", visitor.path),
+        "bundles_said": [(one, _riskiest(one), headline_of(one)) for one in bundles.claims],
+        "calls": [await _call_as_it_is(visitor, one) for one in past.calls.values()],
+        "experiments": (experiments := await _list(visitor, "experiments", "list_experiments")),
+        "observations": (observations := await _list(visitor, "observations", "list_observations")),
+        "more": {
+            "claims": _more(visitor, "claims", bundles.next),
+            "experiments": _more(visitor, "experiments", experiments.next),
+            "observations": _more(visitor, "observations", observations.next),
+            **along(visitor, past),
+        },
     }
     return Seen("work.html", values)
+
+
+def _riskiest(one: JudgedBundle) -> Claim:
+    """The claim that a bundle is listed by, as in the inbox."""
+    raised = {up.claim_id: up.tier for up in one.raised}
+    return max(one.claims, key=lambda claim: Tier[raised.get(claim.id or "", claim.risk_tier)])
+
+
+async def _call_as_it_is(visitor: Visitor, one: Called) -> Called:
+    """What became of it may stand in events that were not looked at."""
+    path = {"session_id": visitor.path["session_id"], "call_id": one.call_id}
+    try:
+        found: CallView = await visitor.asker.ask("show_call", path)
+    except BeliefdError:
+        return one
+    return replace(one, status=found.status)
 
 
 async def call(visitor: Visitor) -> Seen:
@@ -187,7 +178,8 @@ async def what_if(visitor: Visitor) -> Seen:
         without = {"source_ids": sources, "principals": actors, "attested": attested}
         found = await visitor.ask_at_length("counterfactual", body={"without": without})
     # What else could be ticked is not looked up again each second.
-    past = Past() if isinstance(found, Reading) else await _past(visitor, _charted(visitor))
+    reading = isinstance(found, Reading)
+    past = Past() if reading else await past_of(visitor, snapshot.seq, has_speakers)
     values = {
         **_of(visitor, snapshot),
         **going_on(found, snapshot.seq),
@@ -195,7 +187,8 @@ async def what_if(visitor: Visitor) -> Seen:
             ("Sources", "source", list(dict.fromkeys([*past.sources, *sources])), sources),
             ("Who said it", "principal", list(dict.fromkeys([*past.actors, *actors])), actors),
         ],
-        "looked_at": past.looked_at,
+        "past": past,
+        "more": along(visitor, past),
         "attested": attested,
     }
     return Seen("what_if.html", values)
@@ -214,6 +207,17 @@ async def audit(visitor: Visitor) -> Seen:
     events = [told(session_id, event) for event in await revealed(visitor, trail.events)]
     values = {**await _called(visitor), "events": events, "next": trail.next}
     return Seen("session_audit.html", values)
+
+
+async def event(visitor: Visitor) -> Seen:
+    """All of one event, however long it is."""
+    seq = number(visitor.path["seq"])
+    found = await _trail(visitor, after=max(0, seq - 1), limit=1)
+    if not found.events or found.events[0].get("seq") != seq:
+        raise BeliefdError(Code.NOT_FOUND, "no such event in this session")
+    (one,) = await revealed(visitor, found.events)
+    place = f"/sessions/{quote(visitor.path['session_id'], safe='')}/audit?around={seq}"
+    return await in_pieces(visitor, one, f"event {seq}", f"{place}#{one['event_id']}")
 
 
 async def verified(visitor: Visitor) -> Seen:
@@ -238,7 +242,9 @@ async def _called(visitor: Visitor) -> dict[str, Any]:
 
 async def _snapshot(visitor: Visitor, survivors: int = NAMED) -> BeliefSnapshot:
     found: BeliefSnapshot = await visitor.asker.ask(
-        "query_belief", {"session_id": visitor.path["session_id"]}, {"survivors_limit": survivors}
+        "query_belief",
+        {"session_id": visitor.path["session_id"]},
+        {"survivors_limit": survivors, "survivors_after": visitor.query.get("survivors")},
     )
     return found
 
@@ -247,67 +253,10 @@ def _of(visitor: Visitor, snapshot: BeliefSnapshot) -> dict[str, Any]:
     return {"snapshot": snapshot, "session_id": snapshot.session_id}
 
 
-def _charted(visitor: Visitor) -> int:
-    return CHARTED_MORE if visitor.query.get("chart") == "more" else CHARTED
-
-
-async def _trail(visitor: Visitor, since: str | None = None, after: int | None = None) -> AuditPage:
-    query: dict[str, Any] = {"limit": ROWS, "since_event_id": since, "after": after}
+async def _trail(
+    visitor: Visitor, since: str | None = None, after: int | None = None, limit: int = ROWS
+) -> AuditPage:
+    query: dict[str, Any] = {"limit": limit, "since_event_id": since, "after": after}
     found = await visitor.asker.ask("audit_trace", visitor.path, query)
     # Entries are passed on as they are stored; a page looks into them.
-    return await offload(_is_long(found), _read, found, AuditPage)
-
-
-async def _past(visitor: Visitor, most: int) -> Past:
-    """What fell by whom, and what was called, as far as the beginning of the ledger tells."""
-    past, seen, after = Past(), 0, None
-    for _ in range(CHARTED_PAGES):
-        query = {"limit": most - seen, "since_event_id": after}
-        found = await visitor.asker.ask("audit_trace", {"session_id": visitor.path["session_id"]}, query)
-        read: EntryPage = await offload(_is_long(found), _read, found, EntryPage)
-        for one in read.events:
-            _take(past, visitor.path["session_id"], one)
-        seen, after = seen + len(read.events), read.next
-        if after is None:
-            return past
-        if seen >= most:
-            break
-    past.looked_at = seen
-    return past
-
-
-def _take(past: Past, session_id: str, one: Entry) -> None:
-    if one.delta.call is not None and one.delta.call.call_id:
-        past.calls[one.delta.call.call_id] = one.delta.call
-    if not one.delta.eliminated:
-        return
-    said, actor = _said(one), visible(one.actor.id)
-    place = f"/sessions/{quote(session_id, safe='')}/audit?around={one.seq}#{one.event_id}"
-    past.steps.append(Step(one.seq, one.verb, actor, len(one.delta.eliminated), place))
-    for value, names in ((said.source_id, past.sources), (one.actor.id, past.actors)):
-        if value and value not in names and len(names) < LISTED:
-            names.append(value)
-    because = _because(said.justification)
-    for name in one.delta.eliminated[: NAMED - len(past.fallen)]:
-        past.fallen.append(Fallen(name, one.seq, one.event_id, one.actor.id, said.source_id, because))
-
-
-def _said(one: Entry) -> Said:
-    try:
-        return msgspec.json.decode(one.payload, type=Said)
-    except msgspec.MsgspecError:
-        return Said()
-
-
-def _because(justification: Any) -> str:
-    if isinstance(justification, dict):
-        return ", ".join(f"{name}: {value}" for name, value in list(justification.items())[:4])
-    return "" if justification is None else str(justification)
-
-
-def _is_long(found: Any) -> bool:
-    return sum(len(memoryview(entry)) for entry in found.events) > LARGE
-
-
-def _read(found: object, kind: Any) -> Any:
-    return msgspec.json.decode(msgspec.json.encode(found), type=kind)
+    return await offload(is_long(found), read_as, found, AuditPage)

@@ -1,7 +1,7 @@
 """What a card tells of how a question came up, read from the entry that asked and from the session."""
 
 from heapq import nlargest
-from typing import Final
+from typing import Any, Final
 
 from msgspec import UNSET
 
@@ -26,14 +26,14 @@ SAID: Final = ("approved", "rejected")
 """Settled by a word that the item keeps, with its time."""
 
 
-async def asked_call(store: Store, session_id: str, approval: Approval) -> AskedCall | None:
+async def asked_call(store: Store, session: Session, approval: Approval) -> AskedCall | None:
     """How a call or a change of state was judged when it was asked for."""
     if not isinstance(approval.subject, CallSubject | DeltaSubject):
         return None
-    entry = await entry_of(store, session_id, approval.event_id)
+    entry = await entry_of(store, session.session_id, approval.event_id)
     for place, result in enumerate(results_of(entry.delta)):
         if result.approval is not None and result.approval.approval_id == approval.approval_id:
-            return _asked(entry, result, _finding(entry, place))
+            return _asked(entry, result, _finding(entry, place), _values_now(session, approval))
     return None
 
 
@@ -42,7 +42,18 @@ def _finding(entry: Entry, place: int) -> CallFinding | None:
     return calls[place] if place < len(calls) else None
 
 
-def _asked(entry: Entry, result: CandidateResult, found: CallFinding | None) -> AskedCall:
+def _values_now(session: Session, approval: Approval) -> dict[str, Any]:
+    """Of what is settled nothing is told: what is there by now may be what it has made."""
+    subject = approval.subject
+    if approval.status not in OPEN or not isinstance(subject, DeltaSubject) or subject.candidate is None:
+        return {}
+    held, patch = session.substrate.symbolic_state, subject.candidate.patch
+    return {name: held[name] for name in (*patch.set, *patch.remove) if name in held}
+
+
+def _asked(
+    entry: Entry, result: CandidateResult, found: CallFinding | None, values_now: dict[str, Any]
+) -> AskedCall:
     definition = None if found is None else found.definition
     return AskedCall(
         description="" if definition is None else definition.description,
@@ -51,6 +62,7 @@ def _asked(entry: Entry, result: CandidateResult, found: CallFinding | None) -> 
         reasons=list(result.reasons),
         policy_hash=entry.policy_hash,
         run_by_caller=definition is not None and definition.is_run_by_caller,
+        values_now=values_now,
     )
 
 

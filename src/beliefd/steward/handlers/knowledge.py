@@ -37,7 +37,7 @@ from beliefd.steward.offload import in_pool
 from beliefd.steward.policies import PolicyInForce
 from beliefd.steward.projections.graph import speaks
 from beliefd.stores.base import Store, Within
-from beliefd.wanted import check_wanted
+from beliefd.wanted import check_wanted, tell_read
 
 MOST: Final = 1_000
 """So many pieces of each kind an answer holds."""
@@ -108,7 +108,7 @@ class KnowledgeHandlers(Struct, frozen=True):
         claim_id = call.path["claim_id"]
         doubts = Doubts()
         held = await self._held(claim_id, call.readable, doubts)
-        steps = Steps(call.query["cursor"])
+        steps, read_so_far = Steps(call.query["cursor"]), 0
         # The way to a status is told by the ledger itself: the graph only says in which sessions to look.
         for session_id, _ in held:
             if session_id in doubts.archived:
@@ -116,6 +116,7 @@ class KnowledgeHandlers(Struct, frozen=True):
             telling = Telling(claim_id)
             async for chunk in self.store.stream(session_id):
                 await in_pool("question", steps.take, chunk, telling)
+                tell_read(read_so_far := read_so_far + len(chunk))
         return PropositionWhy(
             claim_id=claim_id,
             status=_status(held),

@@ -1,5 +1,6 @@
 """The handler that looks the policy in force over: what lint finds, and which rules have mattered."""
 
+import asyncio
 from collections.abc import AsyncIterator
 from typing import Final
 
@@ -17,6 +18,7 @@ from beliefd.steward.handlers.shared import view_of
 from beliefd.steward.offload import in_pool, is_heavy, offload
 from beliefd.steward.policies import PolicyInForce
 from beliefd.stores.base import SessionRow, Store
+from beliefd.wanted import tell_read
 
 LOOKED_AT: Final = 20_000
 LOOKED_AT_BYTES: Final = 32 << 20
@@ -128,6 +130,8 @@ class ReviewHandlers(Struct, frozen=True):
                 after = chunk[-1].seq
                 looked.events += len(chunk)
                 looked.size += sum(len(one.record) for one in chunk)
+                tell_read(looked.events)
+                await asyncio.sleep(0)  # a short piece is read here and now: others are let in between two
                 if looked.is_enough:
                     return looked, False
         return looked, True

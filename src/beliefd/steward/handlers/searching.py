@@ -1,5 +1,6 @@
 """The handler that searches ledgers: by who, by tool, by time and by words, a bounded piece at a time."""
 
+import asyncio
 from collections.abc import AsyncIterator
 from typing import Final
 
@@ -101,6 +102,7 @@ class _Search:
             after = chunk[-1].seq
             self._size += sum(len(one.record) for one in chunk)
             tell_read(self._looked_at)
+            await asyncio.sleep(0)  # a short piece is read here and now: others are let in between two
             if self._looked_at >= LOOKED_AT or self._size >= LOOKED_AT_BYTES:
                 return after
         return None
