@@ -70,7 +70,9 @@ METRICS: Final = {
     "beliefd_body_bytes_in_flight": "Bodies of requests that are not answered yet, and large answers that"
     " are not taken yet.",
     "beliefd_limited_total": "Requests that a limit refused: one per principal (`limits` in the"
-    " [policy](policy.md)), or that of all bodies together (`all_bytes_in_flight`).",
+    " [policy](policy.md)), that of all bodies together (`all_bytes_in_flight`), that of requests or streams"
+    " under way, of the `content` that a principal has brought, or of the state of a session"
+    " (`session_bytes`). Errors name it in `details.reason`.",
     "beliefd_requests_under_way": "Requests that are not answered yet, and answers that last (`streams`):"
     " feeds, exports, batches.",
     "beliefd_work": "Long work beside the event loop, by kind: what runs, and what waits for a thread.",
@@ -179,7 +181,11 @@ LIMITS: Final[tuple[tuple[str, int | float, str], ...]] = (
 CACHES: Final[tuple[tuple[str, int, str], ...]] = (
     ("states of sessions", positions.MAX_SESSIONS, "sessions; the one unused for longest goes first"),
     ("hypotheses in them", positions.MAX_HYPOTHESES, "over all sessions"),
-    ("the same states", positions.MAX_BYTES, "bytes, as they would be saved"),
+    (
+        "the same states",
+        positions.MAX_BYTES,
+        "bytes, as they would be saved; a session whose own has more takes no more that stays in it",
+    ),
     ("chains that were followed", chains.MAX_SESSIONS, "sessions; the one unused for longest goes first"),
     ("marks on them", chains.MAX_MARKS, "of 40 bytes each"),
     ("ledgers that were found broken", chains.MAX_BROKEN, "sessions"),
