@@ -16,6 +16,7 @@ from statistics import median
 from msgspec import Struct
 from msgspec.structs import replace
 
+from benchmarks import accepted  # noqa: F401 - registers its attacks
 from benchmarks.attacks import ATTACKS, BODIES, Attack, Unanswered
 from benchmarks.beside import Seen
 from benchmarks.figures import Figure, Run, Target
@@ -74,6 +75,7 @@ def _measured(name: str, attack: Attack, victim: Victim, idle: float) -> list[Fi
     before = victim.memory
     victim.forget_peak()
     size, unanswered = SMALL, list[str]()
+    victim.surprises.clear()
     with watched(victim) as seen:
         try:
             size = attack(victim)
@@ -83,7 +85,10 @@ def _measured(name: str, attack: Attack, victim: Victim, idle: float) -> list[Fi
     grown = max(0, victim.peak - before)
     for failure in seen.failures[:3]:
         print(f"{name}: an honest request failed: {failure}", file=sys.stderr)
-    return [_waiting(name, seen, idle), _memory(name, grown, size), _honest(name, seen)]
+    for surprise in victim.surprises[:3]:
+        print(f"{name}: {surprise}", file=sys.stderr)
+    said = [_as_said(name)] if victim.surprises else []
+    return [_waiting(name, seen, idle), _memory(name, grown, size), _honest(name, seen), *said]
 
 
 def _waiting(name: str, seen: Seen, idle: float) -> Figure:
@@ -118,6 +123,17 @@ def _honest(name: str, seen: Seen) -> Figure:
         what=f"{name}: honest requests answered",
         unit="share",
         ours=max(0, seen.asked - len(seen.failures)) / seen.asked,
+        target=Target(at_least=1.0),
+    )
+
+
+def _as_said(name: str) -> Figure:
+    """INVARIANT: an attack that was answered otherwise than it says has measured something else."""
+    return Figure(
+        benchmark="hostile",
+        what=f"{name}: answered as expected",
+        unit="share",
+        ours=0.0,
         target=Target(at_least=1.0),
     )
 
