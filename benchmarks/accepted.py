@@ -121,13 +121,14 @@ def memories(victim: Victim) -> int:
 @attack("as many items as may wait because of one, as large as may be, and their inbox 8 times at once")
 def crowded(victim: Victim) -> int:
     """In ten sessions, which are all that a cache of this size can hold."""
-    body = bundle("x" * victim.size(BOUNDS.bundle_bytes - BESIDE))
+    text = "x" * victim.size(BOUNDS.bundle_bytes - BESIDE)
     sessions = [_session(victim, victim.crowd) for _ in range(10)]
     for number in range(victim.size(BOUNDS.pending_approvals)):
         path = f"/v1/sessions/{sessions[number % len(sessions)]}/claims"
+        body = bundle(f"{number} {text}")
         post(victim, path, body, 200, token=victim.crowd)
     if victim.is_whole:
-        post(victim, path, body, 429, token=victim.crowd)
+        post(victim, path, bundle(text), 429, token=victim.crowd)
     page = "/v1/approvals?limit=500"
     at_once(8, lambda: post(victim, page, b"", 200, method="GET", token=victim.admin))
     return len(body) * victim.size(BOUNDS.pending_approvals)
@@ -159,7 +160,7 @@ def large_policy(victim: Victim) -> int:
     written = POLICY + "".join(lines)
     for text, count in ((written, len(lines)), (POLICY, 0)):
         victim.policy.write_text(text)
-        until = time.monotonic() + PATIENCE
+        until = time.monotonic() + 10 + PATIENCE * victim.scale
         while told(victim, "/v1/policy", b"", 200, method="GET").count(b'"constraint.more') != count:
             if time.monotonic() > until:
                 raise Unanswered("the policy file was not adopted")

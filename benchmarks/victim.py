@@ -15,7 +15,7 @@ import msgspec
 from msgspec import Struct
 
 from beliefd.client import Client
-from beliefd.kernel.values import Role
+from beliefd.kernel.values import Role, Tier
 from beliefd.steward.credentials import create_token
 from beliefd.stores.sqlite import SqliteStore
 from beliefd.testing.world import ONTOLOGY
@@ -100,13 +100,13 @@ class Victim(Struct, frozen=True):
 
 
 @contextmanager
-def attacked(folder: Path, scale: float) -> Iterator[Victim]:
+def attacked(folder: Path, scale: float, program: str = "beliefd.cli.main") -> Iterator[Victim]:
     folder.mkdir()
     policy = folder / "policy.yaml"
     policy.write_text(POLICY)
     tokens = asyncio.run(_tokens(folder / "beliefd.db"))
     [long] = asyncio.run(filled(folder / "beliefd.db", (max(2, int(LONG * scale)),)))
-    serve = ["-m", "beliefd.cli.main", "serve", "--port", "0", "--data", str(folder), "--policy", str(policy)]
+    serve = ["-m", program, "serve", "--port", "0", "--data", str(folder), "--policy", str(policy)]
     serve += ["--tools", "benchmarks.hanging"]
     log = (folder / "server.log").open("wb")
     with log, subprocess.Popen([sys.executable, *serve], stdout=subprocess.PIPE, stderr=log) as process:
@@ -134,8 +134,8 @@ async def _tokens(path: Path) -> tuple[str, str, str, str]:
         return (
             await create_token(store, "admin", Role.ADMIN),
             await create_token(store, "honest", Role.AGENT),
-            await create_token(store, "hostile", Role.AGENT),
-            await create_token(store, "crowd", Role.AGENT),
+            await create_token(store, "hostile", Role.AGENT, Tier.PRIVILEGE),
+            await create_token(store, "crowd", Role.AGENT, Tier.PRIVILEGE),
         )
     finally:
         await store.close()

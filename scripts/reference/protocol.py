@@ -74,7 +74,8 @@ MEANINGS: Final[dict[Code, str]] = {
     " has decided.",
     Code.INVALID_REQUEST: "The request cannot be read as a command; `details.path` names the bad field."
     " Nothing is recorded, unless `details.audit_event_id` says otherwise.",
-    Code.PAYLOAD_TOO_LARGE: "The body or the head is larger than `details.limit` bytes, or what it asks to keep in memory is.",
+    Code.PAYLOAD_TOO_LARGE: "The body or the head is larger than `details.limit` bytes, or what"
+    " it asks to keep in memory is.",
     Code.UNSUPPORTED_MEDIA_TYPE: "The media type of the body is not the one that the operation takes.",
     Code.UNAUTHORIZED: "There is no token, or the server does not know it, or it was revoked.",
     Code.FORBIDDEN: "This principal may not do that, or the request comes from a foreign web page.",

@@ -184,7 +184,7 @@ CACHES: Final[tuple[tuple[str, int, str], ...]] = (
     (
         "the same states",
         positions.MAX_BYTES,
-        "bytes, as they would be saved; a session whose own has more takes no more that stays in it",
+        "bytes, as they would be saved; if one alone has more, it takes no more",
     ),
     ("chains that were followed", chains.MAX_SESSIONS, "sessions; the one unused for longest goes first"),
     ("marks on them", chains.MAX_MARKS, "of 40 bytes each"),
