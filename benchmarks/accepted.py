@@ -153,7 +153,7 @@ async def _elsewhere(victim: Victim) -> bytes:
 @attack("a policy file of the largest size, adopted")
 def large_policy(victim: Victim) -> int:
     room = victim.size(MAX_BYTES - len(POLICY))
-    lines, size = [], 0
+    lines, size = list[str](), 0
     while size < room - 100:
         lines.append(f"  constraint.more{len(lines)}: {{ v: 1, effect: allow, subject: null }}\n")
         size += len(lines[-1])

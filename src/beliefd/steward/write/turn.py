@@ -111,7 +111,7 @@ class Turn:
                 await self._withhold(call)
         except TURNED_AWAY as error:
             answer = _as_answer(error)
-            if (reason := (answer.details or {}).get("reason")) in self._ports.counts.limited:
+            if (reason := str((answer.details or {}).get("reason"))) in self._ports.counts.limited:
                 self._ports.counts.limited[reason] += 1
             self._outcomes.append((call, answer))
             return
