@@ -25,7 +25,7 @@ from beliefd.http import (
 )
 from beliefd.http import metrics as http_metrics
 from beliefd.http import protocol as http_protocol
-from beliefd.kernel import canonical, json_bounds, values
+from beliefd.kernel import canonical, json_bounds, limits, values
 from beliefd.kernel import policy as kernel_policy
 from beliefd.kernel.claims import bundle
 from beliefd.kernel.values import MAX_NOTES
@@ -110,6 +110,12 @@ LIMITS: Final[tuple[tuple[str, int | float, str], ...]] = (
         "long pages of live feeds",
         feeds.LONG_AT_ONCE,
         f"of more than {feeds.LONG_BYTES:,} bytes at once, of one principal; the others wait",
+    ),
+    ("command that stays in memory", limits.KEPT, "bytes, unless `limits.command_bytes` is given"),
+    (
+        "what one principal writes into ledgers",
+        limits.PER_HOUR,
+        "bytes per hour, unless `limits.ledger_bytes_per_hour` is given; then `RATE_LIMITED`",
     ),
     ("trailers, and words on one chunk", http_protocol.MAX_TRAILERS, "bytes; they are dropped"),
     ("time for a head", http_protocol.HEAD_SECONDS, "seconds, then the connection is closed"),
