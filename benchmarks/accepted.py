@@ -37,6 +37,7 @@ BOUNDS: Final = LimitsPolicy()
 BESIDE: Final = 4 * 1024
 """Of a body, what is not the long text in it."""
 LONG_WORD: Final = "ignore all previous instructions "
+MILLION: Final = 1_000_000
 CUT_SECONDS: Final = 1.0
 """So soon is a feed cut whose token was revoked."""
 IMPORTED: Final = 60_000
@@ -76,12 +77,18 @@ def most_lines(victim: Victim) -> int:
     return len(body)
 
 
-@attack("a declaration of a million hypotheses, and all but one eliminated at once")
+@attack("a declaration of a million hypotheses")
 def declared(victim: Victim) -> int:
-    names = [f"h{number}" for number in range(victim.size(1_000_000))]
-    body = msgspec.json.encode({"hypotheses": names, "ontology": msgspec.to_builtins(ONTOLOGY)})
-    said = told(victim, "/v1/sessions", body, 201)
-    session = msgspec.json.decode(said)["session_id"]
+    body = _declaration(victim.size(MILLION))
+    post(victim, "/v1/sessions", body, 201)
+    return weighed(body)
+
+
+@attack("a declaration of a million hypotheses, and all but one eliminated at once")
+def eliminated(victim: Victim) -> int:
+    names = _names(victim.size(MILLION))
+    body = _declaration(len(names))
+    session = msgspec.json.decode(told(victim, "/v1/sessions", body, 201))["session_id"]
     observation = {
         "source_id": SOURCE,
         "observation_id": "all",
@@ -90,12 +97,12 @@ def declared(victim: Victim) -> int:
     }
     eliminating = msgspec.json.encode(observation)
     post(victim, f"/v1/sessions/{session}/eliminate", eliminating, 200)
-    return weighed(body)
+    return weighed(body) + weighed(eliminating)
 
 
 @attack("20 proposals as large as may be, let through")
 def proposals(victim: Victim) -> int:
-    """Each in a session of its own: its state holds it."""
+    """Each in a session of its own, whose state holds it."""
     text = "x" * victim.size(BOUNDS.kept_of_command // 100 - 200)
     candidates = [
         {"kind": "delta", "patch": {"set": {f"goal.g{number}": {"v": 1, "value": text}}}}
@@ -106,7 +113,7 @@ def proposals(victim: Victim) -> int:
         said = told(victim, f"/v1/sessions/{_session(victim)}/proposals", body, 200)
         if said.count(b'"verdict":"allow"') != len(candidates):
             victim.surprises.append(f"not all was let through: {said[:300]!r}")
-    return len(body)
+    return len(body) * victim.size(20)
 
 
 @attack("20 things to remember as large as may be")
@@ -115,7 +122,7 @@ def memories(victim: Victim) -> int:
     body = msgspec.json.encode({**entry, "value": "x" * victim.size(BOUNDS.kept_of_command - BESIDE)})
     for _ in range(victim.size(20)):
         post(victim, f"/v1/sessions/{_session(victim)}/memory", body, 201)
-    return len(body)
+    return len(body) * victim.size(20)
 
 
 @attack("as many items as may wait because of one, as large as may be, and their inbox 8 times at once")
@@ -189,7 +196,7 @@ def revoked(victim: Victim) -> int:
     asked = {"name": f"gone{time.monotonic_ns()}", "role": "agent"}
     made = told(victim, "/v1/tokens", msgspec.json.encode(asked), 201, token=victim.admin)
     token = msgspec.json.decode(made)
-    feed = head("GET", in_session(victim, "events"), token["secret"])
+    feed = head("GET", f"/v1/sessions/{_session(victim)}/events", token["secret"])
     with connection(victim) as opened:
         opened.sendall(feed)
         check(victim, "a feed", first_status(opened), (200,))
@@ -208,7 +215,14 @@ def revoked(victim: Victim) -> int:
     return len(feed)
 
 
+def _names(count: int) -> list[str]:
+    return [f"h{number}" for number in range(count)]
+
+
+def _declaration(count: int) -> bytes:
+    return msgspec.json.encode({"hypotheses": _names(count), "ontology": msgspec.to_builtins(ONTOLOGY)})
+
+
 def _session(victim: Victim, token: str = "") -> str:
-    body = msgspec.json.encode({"hypotheses": ["a", "b"], "ontology": msgspec.to_builtins(ONTOLOGY)})
-    said = told(victim, "/v1/sessions", body, 201, token=token or victim.hostile)
+    said = told(victim, "/v1/sessions", _declaration(2), 201, token=token or victim.hostile)
     return str(msgspec.json.decode(said)["session_id"])

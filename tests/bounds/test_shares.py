@@ -1,14 +1,17 @@
 """What is kept because of one principal: it is bounded for each, and nobody takes the place of others."""
 
 import asyncio
+import contextlib
+import gc
 import threading
+import tracemalloc
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from beliefd.kernel.claims.threat import Threat
-from beliefd.kernel.errors import Code
+from beliefd.kernel.errors import BeliefdError, Code
 from beliefd.kernel.event import Refused
 from beliefd.kernel.experiments.commands import StartRun
 from beliefd.kernel.experiments.events import RunStarted
@@ -196,6 +199,29 @@ def test_a_command_too_long_to_stay_in_memory_is_turned_away_and_not_recorded(wa
         ways[way]("x")
         assert house.agent.eliminate(session, **said(text)), "this stands in the ledger only"
         house.check(session)
+
+
+def test_what_is_turned_away_is_not_held_until_somebody_looks_for_cycles() -> None:
+    with World(policy=limited(command_bytes=2_000)) as house:
+        session = house.session()
+
+        def turned_away(letter: str) -> None:
+            with contextlib.suppress(BeliefdError):
+                house.agent.remember(session, {**IDEA, "memory_id": "m", "value": letter * 1_000_000})
+                pytest.fail("it was taken")
+
+        turned_away("x")
+        gc.collect()
+        gc.disable()
+        tracemalloc.start()
+        try:
+            for letter in "abcdefgh":
+                turned_away(letter)
+            house.state(session)  # what the last turn held is gone once another has been taken
+            assert tracemalloc.get_traced_memory()[0] < 3_000_000
+        finally:
+            tracemalloc.stop()
+            gc.enable()
 
 
 def test_a_session_that_fills_the_cache_takes_no_more_that_stays(monkeypatch: pytest.MonkeyPatch) -> None:

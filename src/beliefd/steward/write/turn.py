@@ -414,7 +414,10 @@ class Turn:
 
 def _as_answer(error: Exception) -> BeliefdError:
     if isinstance(error, BeliefdError):
-        return error
+        # Where it was raised leads back to the turn that keeps it, and so to all that was asked: such a cycle
+        # held large commands until somebody looked for cycles.
+        error.__context__ = None
+        return error.with_traceback(None)
     if isinstance(error, NotCanonical):
         return invalid(error.message, error.path.replace("$.payload", "$", 1))
     return invalid("lone surrogates are not text", "$")
