@@ -160,6 +160,8 @@ def _mixed(run: Run) -> list[Figure]:
             over.set()
             for thread in attacking:
                 thread.join()
+    for failure in seen.failures[:3]:
+        print(f"an honest request failed: {failure}", file=sys.stderr)
     then, now = sizes[0], sizes[-1]
     said = [
         Figure(
