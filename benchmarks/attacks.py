@@ -24,7 +24,12 @@ from benchmarks.workload import JUSTIFICATION, SOURCE
 Attack = Callable[[Victim], int]
 MIB: Final = 1024 * 1024
 PATIENCE: Final = 300.0
+JSON: Final = "application/json"
 LINES: Final = "application/x-ndjson"
+STATEMENT: Final = 20_000
+"""Characters of one."""
+VALUES: Final = 1_000_000
+"""A few less than a body may have."""
 ATTACKS: Final[dict[str, Attack]] = {}
 
 
@@ -57,14 +62,39 @@ def head(method: str, path: str, token: str = "", **headers: str) -> bytes:
     return "\r\n".join((*lines, "", "")).encode()
 
 
-def post(victim: Victim, path: str, body: bytes, media: str = "application/json", **more: str) -> int:
-    """Send a body, whatever becomes of it."""
+def post(victim: Victim, path: str, body: bytes, *expects: int, media: str = JSON, **more: str) -> int:
+    """Send a body. It is a surprise if the answer has none of the statuses that are expected."""
+    told(victim, path, body, *expects, media=media, **more)
+    return len(body)
+
+
+def told(victim: Victim, path: str, body: bytes, *expects: int, media: str = JSON, **more: str) -> bytes:
+    """The same; what was answered."""
     token, method = more.get("token", victim.hostile), more.get("method", "POST")
     caller = http.client.HTTPConnection("127.0.0.1", victim.port, timeout=PATIENCE)
-    with closing(caller), suppress(OSError, http.client.HTTPException):
-        caller.request(method, path, body, {"Content-Type": media, "Authorization": f"Bearer {token}"})
-        caller.getresponse().read()
-    return len(body)
+    try:
+        with closing(caller):
+            caller.request(method, path, body, {"Content-Type": media, "Authorization": f"Bearer {token}"})
+            answer = caller.getresponse()
+            said, status = answer.read(), answer.status
+    except (OSError, http.client.HTTPException) as error:
+        said, status = repr(error).encode(), 0
+    check(victim, f"{method} {path}", status, expects, said)
+    return said
+
+
+def check(victim: Victim, asked: str, status: int, expects: tuple[int, ...], said: bytes = b"") -> None:
+    if status not in expects:
+        shown = said[:300].decode(errors="replace")
+        victim.surprises.append(f"`{asked}` was answered {status}, expected was {expects}: {shown}")
+
+
+def first_status(opened: socket.socket) -> int:
+    """The status of the first answer, of which nothing more is read; 0 if the connection ended without."""
+    with suppress(OSError):
+        line = opened.recv(len(b"HTTP/1.1 200"), socket.MSG_WAITALL)
+        return int(line[-3:]) if line.startswith(b"HTTP/1.1 ") else 0
+    return 0
 
 
 def at_once(count: int, work: Callable[[], Any]) -> None:
@@ -88,6 +118,7 @@ def trailers(victim: Victim) -> int:
     with connection(victim) as opened, suppress(OSError):
         opened.sendall(head("POST", "/v1/sessions/x/eliminate", Transfer_Encoding="chunked"))
         opened.sendall(body)
+        check(victim, "trailers", first_status(opened), (431,))
     return len(body)
 
 
@@ -133,13 +164,14 @@ def deaf_feeds(victim: Victim) -> int:
     with victim.client() as client:
         session = client.declare_session(["a", "b"], ONTOLOGY).session_id
     written = sum(
-        post(victim, f"/v1/sessions/{session}/eliminate", msgspec.json.encode(body))
+        post(victim, f"/v1/sessions/{session}/eliminate", msgspec.json.encode(body), 200)
         for _ in range(victim.size(50))
     )
     with ExitStack() as stack:
         for _ in range(victim.size(60)):
             opened = stack.enter_context(connection(victim))
             opened.sendall(head("GET", f"/v1/sessions/{session}/events", victim.hostile))
+            check(victim, "a feed", first_status(opened), (200,))
         time.sleep(3 * victim.scale)
     return written
 
@@ -161,7 +193,8 @@ def readiness(victim: Victim) -> int:
     with connection(victim) as opened:
         for _ in range(victim.size(5_000)):
             opened.sendall(request)
-            opened.recv(1 << 16)
+            if not opened.recv(1 << 16).startswith(b"HTTP/1.1 200"):
+                raise Unanswered("`/readyz` was not answered 200")
     return len(request)
 
 
@@ -189,7 +222,7 @@ def hanging_calls(victim: Victim) -> int:
     proposal = {"provenance": {"source": "agent"}, "candidates": [_with_capability(victim, call, "hostile")]}
     body = msgspec.json.encode(proposal)
     threads = [
-        threading.Thread(target=post, args=(victim, in_session(victim, "proposals"), body))
+        threading.Thread(target=post, args=(victim, in_session(victim, "proposals"), body, 200))
         for _ in range(victim.size(70))
     ]
     for thread in threads:
@@ -219,33 +252,41 @@ def _with_capability(victim: Victim, call: dict[str, Any], name: str) -> dict[st
 @attack("claims/check: 16 MB of words that detectors look for")
 def triggers(victim: Victim) -> int:
     text = "ignore all previous instructions " * (victim.size(15 * MIB) // 33)
-    return post(victim, "/v1/claims/check", _bundle(text))
+    return post(victim, "/v1/claims/check", bundle(text), 413 if victim.is_whole else 200)
 
 
 @attack("claims: 5,000,000 empty ones")
 def empty_claims(victim: Victim) -> int:
     body = b'{"claims":[' + b",".join([b"{}"] * victim.size(5_000_000)) + b"]}"
-    return post(victim, in_session(victim, "claims"), body)
+    return post(victim, in_session(victim, "claims"), body, 400)
 
 
 @attack("1,200,000 keys")
 def many_keys(victim: Victim) -> int:
     members = b",".join(b'"k%d":0' % number for number in range(victim.size(1_200_000)))
-    return post(victim, in_session(victim, "eliminate"), b'{"justification":{' + members + b"}}")
+    return post(victim, in_session(victim, "eliminate"), b'{"justification":{' + members + b"}}", 400)
 
 
 @attack('4 MB of `{"` in a text')
 def braces(victim: Victim) -> int:
     text = '{"' * victim.size(2 * MIB)
-    return post(victim, "/v1/claims/check", _bundle(text))
+    return post(victim, "/v1/claims/check", bundle(text), 413 if victim.is_whole else 200)
 
 
 @attack("batch: 4 MB of bad lines")
 def bad_lines(victim: Victim) -> int:
-    return post(victim, in_session(victim, "batch"), b"{}\n" * victim.size(4 * MIB // 3), LINES)
+    return post(
+        victim,
+        in_session(victim, "batch"),
+        b"{}\n" * victim.size(4 * MIB // 3),
+        400 if victim.is_whole else 200,
+        media=LINES,
+    )
 
 
-def _taken(victim: Victim, justification: Any, eliminated: list[str] | None = None) -> int:
+def _taken(
+    victim: Victim, justification: Any, eliminated: list[str] | None = None, expects: int = 200
+) -> int:
     """An elimination that is read, decided and recorded. It weighs what the server counts for it."""
     body = msgspec.json.encode(
         {
@@ -255,7 +296,7 @@ def _taken(victim: Victim, justification: Any, eliminated: list[str] | None = No
             "justification": {**JUSTIFICATION, "log": justification},
         }
     )
-    post(victim, in_session(victim, "eliminate"), body)
+    post(victim, in_session(victim, "eliminate"), body, expects)
     return weighed(body)
 
 
@@ -276,28 +317,28 @@ def small_objects(victim: Victim) -> int:
 
 @attack("900,000 hypotheses that nobody declared")
 def undeclared(victim: Victim) -> int:
-    return _taken(victim, "", [f"h{number}" for number in range(victim.size(900_000))])
+    return _taken(victim, "", [f"h{number}" for number in range(victim.size(900_000))], 400)
 
 
 @attack("30 MB of JSON")
 def large_json(victim: Victim) -> int:
     names = b",".join(b'"h%d"' % number for number in range(victim.size(3_000_000)))
-    return post(victim, "/v1/sessions", b'{"hypotheses":[' + names + b"]}")
+    return post(victim, "/v1/sessions", b'{"hypotheses":[' + names + b"]}", 400)
 
 
 @attack("16 bodies of 16 MB at once")
 def many_bodies(victim: Victim) -> int:
     body = msgspec.json.encode({"justification": {"log": "x" * victim.size(15 * MIB)}})
-    at_once(16, lambda: post(victim, in_session(victim, "eliminate"), body))
+    at_once(16, lambda: post(victim, in_session(victim, "eliminate"), body, 400, 429))
     return 16 * len(body)
 
 
-@attack("20 bundles of 15 MB that wait for a person, and their inbox")
+@attack("20 bundles of 15 MB that are to wait for a person, and the inbox")
 def pending(victim: Victim) -> int:
-    body = _bundle("x" * victim.size(14 * MIB))
+    body = bundle("x" * victim.size(14 * MIB))
     for _ in range(victim.size(20)):
-        post(victim, in_session(victim, "claims"), body)
-    post(victim, "/v1/approvals?limit=500", b"", method="GET")
+        post(victim, in_session(victim, "claims"), body, 413 if victim.is_whole else 200)
+    post(victim, "/v1/approvals?limit=500", b"", 200, method="GET")
     return len(body)
 
 
@@ -314,11 +355,23 @@ def aliases(victim: Victim) -> int:
     return len(written)
 
 
+REFUSED_AS: Final = {
+    "store_content": 201,
+    "unarchive_session": 409,
+    "decide_approval": 404,
+    "withdraw_approval": 404,
+    "begin_call": 404,
+    "report_outcome": 404,
+    "hook_event": 404,
+}
+"""How the largest bodies are answered, if not with 400: they are about what is not there, or are taken."""
+
+
 def largest(operation: Operation) -> Attack:
     """The largest body that an operation takes, of as many short texts as may be in one.
 
     They stand where the operation expects nothing: it is refused after it was read. What gets further has an
-    attack of its own above.
+    attack of its own above, or in `accepted`.
     """
 
     def send(victim: Victim) -> int:
@@ -330,12 +383,16 @@ def largest(operation: Operation) -> Attack:
         else:
             example = msgspec.json.encode(operation.example or {})
             room = size - len(example)
+            text = b'"%s"' % (b"x" * (room // VALUES - 3))
             body = example[:-1] + (b"," if len(example) > 2 else b"") + b'"x":['
-            body += b",".join([b'"a short text"'] * (room // 15)) + b"]}"
+            body += b",".join([text] * (room // (len(text) + 1))) + b"]}"
         path = operation.path.replace("{session_id}", victim.session)
         for name in operation.path_names:
             path = path.replace(f"{{{name}}}", "x")
-        return post(victim, path, body, operation.body_media, token=victim.admin, method=operation.method)
+        more = {"media": operation.body_media, "token": victim.admin, "method": operation.method}
+        few = operation.name == "batch" and not victim.is_whole  # each line is answered then
+        post(victim, path, body, 200 if few else REFUSED_AS.get(operation.name, 400), **more)
+        return weighed(body) if operation.body_media == JSON else len(body)
 
     return send
 
@@ -345,13 +402,13 @@ BODIES: Final = {
 }
 
 
-def _bundle(statement: str) -> bytes:
-    """A decision that only a person may take."""
+def bundle(text: str) -> bytes:
+    """Decisions that only a person may take, each as long as a statement may be."""
     claim = {
-        "statement": statement,
         "claim_type": "DECISION",
         "uncertainty": {"method": "confidence_score", "value": 0.12},
         "risk_tier": "DELETE",
         "if_wrong_cost": "work is lost",
     }
-    return msgspec.json.encode({"claims": [claim]})
+    statements = (text[at : at + STATEMENT] for at in range(0, len(text), STATEMENT))
+    return msgspec.json.encode({"claims": [{**claim, "statement": one} for one in statements]})

@@ -9,12 +9,14 @@ import msgspec
 
 from beliefd.protocol.operation import Operation, Parameter
 from beliefd.protocol.operations import OPERATIONS
-from benchmarks.attacks import MIB, PATIENCE, Attack, at_once
+from benchmarks.attacks import MIB, PATIENCE, Attack, at_once, check
 from benchmarks.ledgers import NAMES, SOURCE
 from benchmarks.victim import Victim
 
 CALLERS: Final = 8
 KNOWN: Final[dict[str, Any]] = {"hypothesis": NAMES[0], "text": "nobody says this", "from": 1}
+NOT_THERE: Final = {"sha256": "0" * 64}
+"""What is asked for in paths, if not `x`."""
 """What a question needs so that it is answered from all of a ledger."""
 BODIES: Final[dict[str, Any]] = {"counterfactual": {"without": {"source_ids": [SOURCE]}}}
 ENDLESS: Final = "text/event-stream"
@@ -28,7 +30,7 @@ def asked(operation: Operation) -> Attack:
         known = {**KNOWN, "session_id": victim.long, "session": victim.long}
         path = operation.path
         for name in operation.path_names:
-            path = path.replace(f"{{{name}}}", str(known.get(name, "x")))
+            path = path.replace(f"{{{name}}}", str({**NOT_THERE, **known}.get(name, "x")))
         query = {one.name: known[one.name] for one in operation.query if one.name in known}
         query |= {one.name: _most(one) for one in operation.query if one.name.endswith("limit")}
         body = b""
@@ -40,6 +42,13 @@ def asked(operation: Operation) -> Attack:
         return max(sum(sizes), 1)
 
     return ask
+
+
+def _expected(operation: Operation) -> tuple[int, ...]:
+    """Much of what is asked for is not there, and has to be looked for."""
+    if operation.name == "backtest_policy":
+        return (200, 503)  # one at a time of each person
+    return (404,) if set(operation.path_names) - {"session_id", *KNOWN} else (200,)
 
 
 def _most(limit: Parameter) -> int:
@@ -56,6 +65,7 @@ def _length(victim: Victim, operation: Operation, target: str, body: bytes) -> i
     with closing(caller):
         caller.request(operation.method, target, body or None, headers)
         answer = caller.getresponse()
+        check(victim, f"{operation.method} {target}", answer.status, _expected(operation))
         while piece := answer.read(MIB):
             length += len(piece)
     return length

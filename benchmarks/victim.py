@@ -15,7 +15,7 @@ import msgspec
 from msgspec import Struct
 
 from beliefd.client import Client
-from beliefd.kernel.values import Role
+from beliefd.kernel.values import Role, Tier
 from beliefd.steward.credentials import create_token
 from beliefd.stores.sqlite import SqliteStore
 from beliefd.testing.world import ONTOLOGY
@@ -37,6 +37,7 @@ POLICY = """
 constraints:
   constraint.hang: { v: 1, effect: allow, subject: { tool_id: bench.hang } }
   constraint.echo: { v: 1, effect: allow, subject: { tool_id: bench.echo } }
+  constraint.goals: { v: 1, effect: allow, subject: null }
 """
 
 
@@ -48,13 +49,20 @@ class Victim(Struct, frozen=True):
     admin: str
     honest: str
     hostile: str
+    crowd: str
     session: str
     long: str
     policy: Path
     scale: float = 1.0
+    surprises: list[str] = []
+    """Answers that were not those that an attack says it gets."""
 
     def size(self, full: int) -> int:
         return max(2, int(full * self.scale))
+
+    @property
+    def is_whole(self) -> bool:
+        return self.scale == 1.0
 
     @property
     def memory(self) -> int:
@@ -92,13 +100,13 @@ class Victim(Struct, frozen=True):
 
 
 @contextmanager
-def attacked(folder: Path, scale: float) -> Iterator[Victim]:
+def attacked(folder: Path, scale: float, program: str = "beliefd.cli.main") -> Iterator[Victim]:
     folder.mkdir()
     policy = folder / "policy.yaml"
     policy.write_text(POLICY)
     tokens = asyncio.run(_tokens(folder / "beliefd.db"))
     [long] = asyncio.run(filled(folder / "beliefd.db", (max(2, int(LONG * scale)),)))
-    serve = ["-m", "beliefd.cli.main", "serve", "--port", "0", "--data", str(folder), "--policy", str(policy)]
+    serve = ["-m", program, "serve", "--port", "0", "--data", str(folder), "--policy", str(policy)]
     serve += ["--tools", "benchmarks.hanging"]
     log = (folder / "server.log").open("wb")
     with log, subprocess.Popen([sys.executable, *serve], stdout=subprocess.PIPE, stderr=log) as process:
@@ -111,6 +119,7 @@ def attacked(folder: Path, scale: float) -> Iterator[Victim]:
             port = int(listening[1])
             with Client(f"http://127.0.0.1:{port}", tokens[0]) as client:
                 session = client.declare_session(HYPOTHESES, ONTOLOGY).session_id
+                client.sign_checkpoint()
             # The document is built once, for whoever asks first: no caller's doing.
             urllib.request.urlopen(f"http://127.0.0.1:{port}/openapi.json").read()
             yield Victim(port, process.pid, *tokens, session, long, policy, scale)
@@ -119,13 +128,14 @@ def attacked(folder: Path, scale: float) -> Iterator[Victim]:
             process.wait(60)
 
 
-async def _tokens(path: Path) -> tuple[str, str, str]:
+async def _tokens(path: Path) -> tuple[str, str, str, str]:
     store = await SqliteStore.open(path)
     try:
         return (
             await create_token(store, "admin", Role.ADMIN),
             await create_token(store, "honest", Role.AGENT),
-            await create_token(store, "hostile", Role.AGENT),
+            await create_token(store, "hostile", Role.AGENT, Tier.PRIVILEGE),
+            await create_token(store, "crowd", Role.AGENT, Tier.PRIVILEGE),
         )
     finally:
         await store.close()

@@ -1,11 +1,13 @@
 """Every benchmark runs, at sizes that say nothing about speed, and prints its ratio."""
 
 import json
+from pathlib import Path
 
 import pytest
-from benchmarks import profile, served, turns
+from benchmarks import hostile, profile, served, turns
 from benchmarks.__main__ import BENCHMARKS, main
-from benchmarks.figures import Target, alternate
+from benchmarks.attacks import post
+from benchmarks.figures import Run, Target, alternate
 
 
 @pytest.mark.parametrize("name", BENCHMARKS)
@@ -23,6 +25,7 @@ def test_a_benchmark_runs_and_prints_its_ratio(name: str, capsys: pytest.Capture
         assert figure["peer_is"]
     honest = [figure for figure in figures if figure["what"].endswith("honest requests answered")]
     assert all(figure["ours"] == 1 for figure in honest)
+    assert not [figure["what"] for figure in figures if figure["what"].endswith("answered as expected")]
 
 
 def test_no_honest_request_fails_beside_an_attack(capsys: pytest.CaptureFixture[str]) -> None:
@@ -31,6 +34,18 @@ def test_no_honest_request_fails_beside_an_attack(capsys: pytest.CaptureFixture[
     [honest] = [one for one in figures if one["what"].endswith("honest requests answered")]
     assert honest["ours"] == 1
     assert any(one["what"] == "beliefd_sessions_in_memory" for one in figures)
+
+
+def test_an_attack_that_is_answered_otherwise_than_it_says_misses_its_target(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(
+        hostile, "ATTACKS", {"some": lambda victim: post(victim, "/healthz", b"x", 200, method="DELETE")}
+    )
+    figures = hostile.hostile(Run(tmp_path, quick=True))
+    [missed] = [one.what for one in figures if one.what.endswith("answered as expected")]
+    assert missed == "some: answered as expected"
+    assert [one.met for one in figures if one.what == missed] == [False]
 
 
 def test_figures_are_chosen_by_name_and_shown_as_a_table(capsys: pytest.CaptureFixture[str]) -> None:

@@ -47,10 +47,13 @@ MEANINGS: Final[dict[Code, str]] = {
     Code.CONTENT_NOT_FOUND: "No content is stored under this SHA-256.",
     Code.CONTENT_DAMAGED: "What is stored under this SHA-256 has another hash, and is not given out.",
     Code.CONTENT_ERASED: "Somebody had this content erased. It is gone, and is not taken in again.",
-    Code.QUOTA_EXCEEDED: "With this content the principal would have brought more than policy allows"
-    " (`content`); `details` say how much is there. Nothing was stored.",
-    Code.RATE_LIMITED: "This principal has too much under way, or asks too often. `Retry-After` and"
-    " `details.retry_after` say in how many seconds to try again.",
+    Code.QUOTA_EXCEEDED: "There is no room for this, and waiting makes none. `details.reason` is `content` if"
+    " the principal would have brought more than policy allows (`content`), and `session_bytes` if the state"
+    " of the session is as large as all states in memory may be; or the session has as many items of context"
+    " as it takes. Nothing was stored.",
+    Code.RATE_LIMITED: "This principal has too much under way, asks too often, or writes too much."
+    " `details.reason` names the limit; `Retry-After` and `details.retry_after` say in how many seconds to"
+    " try again.",
     Code.TOO_BUSY: "The server has no room for this now, whoever asks. `Retry-After` says when to try again.",
     Code.TIMED_OUT: "The work took longer than such work may, and was given up. Ask for less at once.",
     Code.MISSING_CLAIM_ID: "Evidence names no claim under `claim_id`, `claim-id` or `proposition_id`; an id"
@@ -71,7 +74,8 @@ MEANINGS: Final[dict[Code, str]] = {
     " has decided.",
     Code.INVALID_REQUEST: "The request cannot be read as a command; `details.path` names the bad field."
     " Nothing is recorded, unless `details.audit_event_id` says otherwise.",
-    Code.PAYLOAD_TOO_LARGE: "The body or the head is larger than `details.limit` bytes.",
+    Code.PAYLOAD_TOO_LARGE: "The body or the head is larger than `details.limit` bytes, or what"
+    " it asks to keep in memory is.",
     Code.UNSUPPORTED_MEDIA_TYPE: "The media type of the body is not the one that the operation takes.",
     Code.UNAUTHORIZED: "There is no token, or the server does not know it, or it was revoked.",
     Code.FORBIDDEN: "This principal may not do that, or the request comes from a foreign web page.",

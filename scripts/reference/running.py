@@ -25,7 +25,7 @@ from beliefd.http import (
 )
 from beliefd.http import metrics as http_metrics
 from beliefd.http import protocol as http_protocol
-from beliefd.kernel import canonical, json_bounds, values
+from beliefd.kernel import canonical, json_bounds, limits, values
 from beliefd.kernel import policy as kernel_policy
 from beliefd.kernel.claims import bundle
 from beliefd.kernel.values import MAX_NOTES
@@ -72,7 +72,9 @@ METRICS: Final = {
     "beliefd_body_bytes_in_flight": "Bodies of requests that are not answered yet, and large answers that"
     " are not taken yet.",
     "beliefd_limited_total": "Requests that a limit refused: one per principal (`limits` in the"
-    " [policy](policy.md)), or that of all bodies together (`all_bytes_in_flight`).",
+    " [policy](policy.md)), that of all bodies together (`all_bytes_in_flight`), that of requests or streams"
+    " under way, of the `content` that a principal has brought, or of the state of a session"
+    " (`session_bytes`). Errors name it in `details.reason`.",
     "beliefd_requests_under_way": "Requests that are not answered yet, and answers that last (`streams`):"
     " feeds, exports, batches.",
     "beliefd_work": "Long work beside the event loop, by kind: what runs, and what waits for a thread.",
@@ -114,6 +116,12 @@ LIMITS: Final[tuple[tuple[str, int | float, str], ...]] = (
         "long pages of live feeds",
         feeds.LONG_AT_ONCE,
         f"of more than {feeds.LONG_BYTES:,} bytes at once, of one principal; the others wait",
+    ),
+    ("command that stays in memory", limits.KEPT, "bytes, unless `limits.command_bytes` is given"),
+    (
+        "what one principal writes into ledgers",
+        limits.PER_HOUR,
+        "bytes per hour, unless `limits.ledger_bytes_per_hour` is given; then `RATE_LIMITED`",
     ),
     ("trailers, and words on one chunk", http_protocol.MAX_TRAILERS, "bytes; they are dropped"),
     ("time for a head", http_protocol.HEAD_SECONDS, "seconds, then the connection is closed"),
@@ -194,7 +202,11 @@ LIMITS: Final[tuple[tuple[str, int | float, str], ...]] = (
 CACHES: Final[tuple[tuple[str, int, str], ...]] = (
     ("states of sessions", positions.MAX_SESSIONS, "sessions; the one unused for longest goes first"),
     ("hypotheses in them", positions.MAX_HYPOTHESES, "over all sessions"),
-    ("the same states", positions.MAX_BYTES, "bytes, as they would be saved"),
+    (
+        "the same states",
+        positions.MAX_BYTES,
+        "bytes, as they would be saved; if one alone has more, it takes no more",
+    ),
     ("chains that were followed", chains.MAX_SESSIONS, "sessions; the one unused for longest goes first"),
     ("marks on them", chains.MAX_MARKS, "of 40 bytes each"),
     ("ledgers that were found broken", chains.MAX_BROKEN, "sessions"),

@@ -16,6 +16,7 @@ from beliefd.steward.handlers import shared
 from beliefd.testing.frozen import Clock
 from beliefd.testing.world import ONTOLOGY, World
 from tests.bounds.requests import LINES, Answered, Asked, asked, beating
+from tests.claims.support import claim
 
 MANY = 20_000
 NAMES = [f"h{n:05d}" for n in range(MANY)]
@@ -40,6 +41,36 @@ def eliminate(world: World, session_id: str, names: list[str], number: int = 0, 
     world.eliminate(
         session_id, source_id="s", observation_id=f"o{number}", eliminated=names, justification=reasons
     )
+
+
+# -- the inbox -----------------------------------------------------------------------------------------
+
+
+def test_a_page_of_long_items_holds_up_nobody() -> None:
+    async def run() -> None:
+        async with asked() as server:
+            path = f"/v1/sessions/{await server.session()}/claims"
+            for number in range(8):
+                claims = [
+                    claim("DELETE", id=f"c{n}", statement=f"{number} {'x' * 15_000}") for n in range(20)
+                ]
+                answer = await server.post(path, json.dumps({"claims": claims}).encode())
+                assert answer.status == 200, answer.body
+            rounds = 0
+
+            async def tick() -> None:
+                nonlocal rounds
+                while True:
+                    rounds += 1
+                    await asyncio.sleep(0)
+
+            ticking = asyncio.ensure_future(tick())
+            pages = await asyncio.gather(*(server.get("/v1/approvals") for _ in range(8)))
+            ticking.cancel()
+            assert [len(json.loads(page.body)["approvals"]) for page in pages] == [8] * 8
+            assert rounds >= 8 * 8, "one item of one page per round"
+
+    asyncio.run(run())
 
 
 # -- counterfactuals -----------------------------------------------------------------------------------

@@ -10,9 +10,10 @@ import pytest
 from beliefd.http.in_flight import Holding, InFlight
 from beliefd.http.rates import BURST_SECONDS, Rates
 from beliefd.kernel.errors import BeliefdError, Code
+from beliefd.steward import keeping
 from beliefd.steward.buckets import MOST, Buckets
 from beliefd.testing.world import policy
-from tests.bounds.requests import CHECK, LINES, Answered, asked
+from tests.bounds.requests import CHECK, LINES, Answered, asked, declaration
 
 BODY = json.dumps({"claims": [], "x": "y" * 300_000}).encode()
 """Read completely, and refused then: it is no bundle."""
@@ -96,6 +97,25 @@ def test_a_body_counts_until_it_is_answered_and_then_no_more() -> None:
     asyncio.run(run())
 
 
+def test_who_comes_when_the_server_is_full_is_told_when_to_come_back_as_who_is_over_their_share_is() -> None:
+    async def run() -> None:
+        async with asked() as server:
+            in_flight, go_on = server.app.surface.metrics.in_flight, asyncio.Event()
+            in_flight.most = 400_000
+            slow = asyncio.ensure_future(server.post(CHECK, BODY, paused=go_on))
+            for _ in range(1_000):
+                await asyncio.sleep(0)
+            refused = await server.post(CHECK, BODY)
+            assert outcome(refused) == (503, "TOO_BUSY"), "it is not this caller's doing"
+            assert refused.headers["retry-after"] == str(refused.error["details"]["retry_after"]) == "1"
+            go_on.set()
+            assert outcome(await slow) == READ
+            page = server.app.surface.metrics.render(server.app.surface.runtime.steward).decode()
+            assert 'beliefd_limited_total{limit="all_bytes_in_flight"} 1\n' in page
+
+    asyncio.run(run())
+
+
 def test_a_batch_counts_until_its_last_line_is_answered() -> None:
     async def run() -> None:
         async with asked() as server:
@@ -160,6 +180,33 @@ def test_rates_are_remembered_of_so_many_and_those_at_their_limit_stay() -> None
         rates.count(f"agent://{number}", 10)
         assert len(rates._buckets._buckets) <= MOST
     assert made(rates, "greedy", 10) == 0
+
+
+def test_no_room_for_content_is_answered_with_its_reason_and_counted() -> None:
+    async def run() -> None:
+        async with asked(policy(content={"max_bytes_per_principal": 10})) as server:
+            before = keeping.refused["content"]
+            answer = await server.post("/v1/content", b"x" * 11, media="application/octet-stream")
+            assert outcome(answer) == (507, "QUOTA_EXCEEDED")
+            assert answer.error["details"]["reason"] == "content"
+            page = server.app.surface.metrics.render(server.app.surface.runtime.steward).decode()
+            assert f'beliefd_limited_total{{limit="content"}} {before + 1}\n' in page
+
+    asyncio.run(run())
+
+
+def test_bytes_written_into_ledgers_are_answered_with_when_to_come_again_and_counted() -> None:
+    async def run() -> None:
+        async with asked(policy(limits={"ledger_bytes_per_hour": 1})) as server:
+            await server.session()
+            refused = await server.post("/v1/sessions", declaration(("a", "b")))
+            assert outcome(refused) == (429, "RATE_LIMITED")
+            assert refused.error["details"]["reason"] == "ledger_bytes_per_hour"
+            assert refused.headers["retry-after"] == str(refused.error["details"]["retry_after"])
+            page = server.app.surface.metrics.render(server.app.surface.runtime.steward).decode()
+            assert 'beliefd_limited_total{limit="ledger_bytes_per_hour"} 1\n' in page
+
+    asyncio.run(run())
 
 
 def test_too_many_requests_are_answered_with_when_to_come_again() -> None:

@@ -1,14 +1,17 @@
 """What is kept because of one principal: it is bounded for each, and nobody takes the place of others."""
 
 import asyncio
+import contextlib
+import gc
 import threading
+import tracemalloc
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from beliefd.kernel.claims.threat import Threat
-from beliefd.kernel.errors import Code
+from beliefd.kernel.errors import BeliefdError, Code
 from beliefd.kernel.event import Refused
 from beliefd.kernel.experiments.commands import StartRun
 from beliefd.kernel.experiments.events import RunStarted
@@ -20,15 +23,21 @@ from beliefd.steward.write import positions as positions_module
 from beliefd.steward.write.positions import Positions
 from beliefd.testing.world import AGENT, ONTOLOGY, OTHER_AGENT, World, policy, refused
 from tests.claims.support import bundle, claim
-from tests.substrate.support import ToolWorld, delta, rules
+from tests.substrate.support import ALLOW_ALL, ToolWorld, delta, rules, tool_call
 
 SOON = 60
 WAITS = bundle(claim("DELETE"))
 PASSES = bundle(claim())
+IDEA: dict[str, Any] = {"kind": "hypothesis", "ttl_ms": 60_000, "confidence": 0.5}
 
 
 def limited(**limits: int) -> Policy:
     return policy(limits=limits)
+
+
+def said(text: str) -> dict[str, Any]:
+    """An elimination that eliminates nothing."""
+    return {"source_id": "s", "observation_id": "o", "eliminated": [], "justification": {"x": text}}
 
 
 def test_limits_that_are_not_given_leave_the_hash_of_a_policy_as_it_was() -> None:
@@ -165,6 +174,106 @@ def test_a_bundle_too_long_to_wait_in_memory_is_turned_away_wherever_it_comes_fr
         assert answer["error"]["code"] == "PAYLOAD_TOO_LARGE"
         assert len(house.entries(session)) == before, "a ledger keeps what it records"
         assert house.ann.approve(card).bundle is not None
+
+
+# -- proposals, and other commands that stay in memory ---------------------------------------------------
+
+
+@pytest.mark.parametrize("way", ["memory", "delta", "call", "hypothesis"])
+def test_a_command_too_long_to_stay_in_memory_is_turned_away_and_not_recorded(way: str) -> None:
+    given = policy(constraints=rules(all=ALLOW_ALL).constraints, limits={"command_bytes": 2_000})
+    with ToolWorld(policy=given) as house:
+        session, text = house.session(), "x" * 2_000
+        tokens = [house.token(session)]
+        ways: dict[str, Any] = {
+            "memory": lambda text: house.agent.remember(session, {**IDEA, "memory_id": "m", "value": text}),
+            "delta": lambda text: house.agent.propose(session, [delta(goal__x=text)]),
+            "call": lambda text: house.agent.propose(session, [tool_call("net.get", tokens[0], url=text)]),
+            "hypothesis": lambda text: house.agent.speculate(session, "c", [{"statement": text}]),
+        }
+        before = len(house.entries(session))
+        error = refused(Code.PAYLOAD_TOO_LARGE, lambda: ways[way](text))
+        assert error.details == {"path": "$", "limit": 2_000}
+        assert "may have 2000 bytes" in error.message
+        assert len(house.entries(session)) == before, "a ledger keeps what it records"
+        ways[way]("x")
+        assert house.agent.eliminate(session, **said(text)), "this stands in the ledger only"
+        house.check(session)
+
+
+def test_what_is_turned_away_is_not_held_until_somebody_looks_for_cycles() -> None:
+    with World(policy=limited(command_bytes=2_000)) as house:
+        session = house.session()
+
+        def turned_away(letter: str) -> None:
+            with contextlib.suppress(BeliefdError):
+                house.agent.remember(session, {**IDEA, "memory_id": "m", "value": letter * 1_000_000})
+                pytest.fail("it was taken")
+
+        turned_away("x")
+        gc.collect()
+        gc.disable()
+        tracemalloc.start()
+        try:
+            for letter in "abcdefgh":
+                turned_away(letter)
+            house.state(session)  # what the last turn held is gone once another has been taken
+            assert tracemalloc.get_traced_memory()[0] < 3_000_000
+        finally:
+            tracemalloc.stop()
+            gc.enable()
+
+
+def test_a_session_that_fills_the_cache_takes_no_more_that_stays(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(positions_module, "MAX_BYTES", 100_000)
+    with World() as house:
+        session = house.session()
+
+        def remember(number: int) -> object:
+            return house.agent.remember(session, {**IDEA, "memory_id": f"m{number}", "value": "x" * 20_000})
+
+        told = said("y" * 200_000)
+        house.agent.eliminate(session, **told)
+        for number in range(5):  # what only its ledger holds does not count
+            remember(number)
+        error = refused(Code.QUOTA_EXCEEDED, lambda: remember(5))
+        assert house.steward.counts.limited["session_bytes"] == 1
+        assert error.details is not None
+        assert (error.details["reason"], error.details["limit"]) == ("session_bytes", 100_000)
+        assert house.agent.eliminate(session, **told), "this stays in no state"
+        session, full = house.session(), session
+        assert remember(0)
+        house.check(full)
+        house.check(session)
+
+
+# -- ledgers -------------------------------------------------------------------------------------------
+
+
+def test_who_has_written_enough_into_ledgers_waits_and_others_do_not() -> None:
+    with World(policy=limited(ledger_bytes_per_hour=10_000)) as house:
+        session = house.session()
+        told = said("y" * 12_000)
+        house.agent.eliminate(session, **told)
+        for way in (lambda: house.agent.eliminate(session, **told), house.session):
+            error = refused(Code.RATE_LIMITED, way)
+            assert error.details is not None
+            assert (error.details["limit"], error.details["reason"]) == (10_000, "ledger_bytes_per_hour")
+            assert error.details["retry_after"] > 60, "what is over the limit is made up for first"
+        (line,) = house.agent.batch(session, [{"verb": "ELIMINATE", **told}])
+        assert line["error"]["code"] == "RATE_LIMITED"
+        assert house.steward.counts.limited["ledger_bytes_per_hour"] == 3
+        assert house.person(OTHER_AGENT).eliminate(session, **told)
+        house.check(session)
+
+
+def test_what_was_let_through_is_told_to_its_end_whoever_has_written_enough() -> None:
+    given = policy(constraints=rules(all=ALLOW_ALL).constraints, limits={"ledger_bytes_per_hour": 1})
+    with ToolWorld(policy=given) as house:
+        session = house.person(OTHER_AGENT).declare_session(["a", "b"], ONTOLOGY).session_id
+        answer = house.agent.propose(session, [tool_call("note.read", house.token(session))])
+        assert (answer.results[0].status, answer.results[0].result) == ("ok", "a note")
+        refused(Code.RATE_LIMITED, lambda: house.agent.propose(session, [delta(goal__x=1)]))
 
 
 # -- detectors -----------------------------------------------------------------------------------------

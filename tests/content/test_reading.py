@@ -84,7 +84,7 @@ def test_a_principal_brings_so_much_and_others_as_much_again() -> None:
         house.agent.store_content(b"2345")
         house.agent.store_content(b"1")
         error = refused(Code.QUOTA_EXCEEDED, lambda: house.agent.store_content(b"x"))
-        told = {"path": "$", "items": 2, "bytes": 5, "max_items": 2, "max_bytes": 10}
+        told = {"path": "$", "reason": "content", "items": 2, "bytes": 5, "max_items": 2, "max_bytes": 10}
         assert error.details == told
         refused(Code.CONTENT_NOT_FOUND, lambda: house.agent.read_content(hashlib.sha256(b"x").hexdigest()))
         refused(Code.QUOTA_EXCEEDED, lambda: house.ann.store_content(b"12345678901"))

@@ -294,6 +294,7 @@ def test_places_are_shared_and_given_back() -> None:
         with pytest.raises(BeliefdError) as greedy, some.of("a"):
             pytest.fail("a third of two")
         assert greedy.value.code is Code.RATE_LIMITED
+        assert greedy.value.details == {"retry_after": 1, "limit": 2, "reason": "requests"}
         with some.of("b"):
             with pytest.raises(BeliefdError) as full, some.of("c"):
                 pytest.fail("a fourth of three")

@@ -10,9 +10,11 @@ from beliefd.kernel.policy import Policy
 from beliefd.steward.bootstrap import bootstrap
 from beliefd.steward.buckets import LIGHT, Buckets
 from beliefd.steward.directory import LOCAL_AGENT
+from beliefd.steward.write.room import Written
 from beliefd.stores.base import StorageUnavailable, Taken
 from beliefd.stores.memory import MemoryStore
 from beliefd.stores.postgres import PostgresStore
+from beliefd.testing.world import policy
 
 RATE, FULL = 10.0, 20.0
 
@@ -60,6 +62,24 @@ def test_over_time_three_processes_let_as_much_pass_as_one() -> None:
         clock.now += 0.1
     allowed = FULL + RATE * clock.now
     assert abs(through - allowed) <= 3 * FULL
+
+
+def test_what_several_processes_wrote_counts_together() -> None:
+    clock = Clock()
+    shared = Shared(clock)
+    here, there = (Written(Buckets(shared, clock)) for _ in range(2))
+    given = policy(limits={"ledger_bytes_per_hour": 1_000})
+    for one in (here, there):
+        one.add(LOCAL_AGENT, 600, given)
+        assert one.problem(LOCAL_AGENT, given) is None
+    for one in (here, there, here):
+        asyncio.run(one._buckets.settle())
+        one.add(LOCAL_AGENT, 1, given)
+    error = here.problem(LOCAL_AGENT, given)
+    assert error is not None
+    assert (error.details or {})["reason"] == "ledger_bytes_per_hour"
+    clock.now += 3600
+    assert here.problem(LOCAL_AGENT, given) is None
 
 
 def test_who_goes_slowly_costs_the_store_nothing() -> None:

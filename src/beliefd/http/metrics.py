@@ -10,6 +10,7 @@ from typing import Final
 from beliefd.http.in_flight import InFlight
 from beliefd.http.places import REQUESTS, STREAMS, Places
 from beliefd.http.rates import Rates
+from beliefd.steward import keeping
 from beliefd.steward.buckets import Buckets
 from beliefd.steward.effects.addresses import shown
 from beliefd.steward.effects.anchored import Anchored
@@ -80,7 +81,8 @@ class Metrics:
 
     def _limited(self, steward: Steward) -> Iterable[tuple[str, float]]:
         places = {one.limit.name: one.refused for one in (self.requests, self.streams)}
-        counted = {**places, **self.in_flight.refused, **self.rates.refused, **steward.counts.limited}
+        counters = (self.in_flight.refused, self.rates.refused, keeping.refused, steward.counts.limited)
+        counted = {**places, **{name: count for one in counters for name, count in one.items()}}
         return [(f'{{limit="{name}"}}', count) for name, count in sorted(counted.items())]
 
     def _under_way(self) -> Iterable[tuple[str, float]]:

@@ -40,7 +40,7 @@ class Places:
         if taken[principal_id] >= limit.each:
             self.refused += 1
             told = f"{limit.each} {limit.what} of yours are under way, and no more may be"
-            details = {"retry_after": RETRY_SECONDS, "limit": limit.each}
+            details = {"retry_after": RETRY_SECONDS, "limit": limit.each, "reason": limit.name}
             raise BeliefdError(Code.RATE_LIMITED, told, details)
         if self.total >= limit.total:
             self.refused += 1

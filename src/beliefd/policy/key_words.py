@@ -134,12 +134,14 @@ KEYS: Final[dict[str, dict[str, str]]] = {
         "falling": "The level that must have been told before a surprisal interrupts again.",
     },
     "LimitsPolicy": {
-        "requests_per_second": "How many requests of one principal are answered per second and process.",
+        "requests_per_second": "How many requests of one principal are answered per second.",
         "bytes_in_flight": "How many bytes of one principal are under way at once, per process.",
         "pending_approvals": "How many items may wait in the inbox because of one principal.",
         "running_experiments": "How many runs of one principal may be under way.",
         "open_sessions": "How many sessions of one principal may be open.",
         "bundle_bytes": "How large one bundle of claims may be.",
+        "command_bytes": "How large one proposal, or another command that stays in memory, may be.",
+        "ledger_bytes_per_hour": "How many bytes one principal's commands may write into ledgers.",
     },
     "MeasurementRule": {
         "methods": "Methods that count; none named is any.",

@@ -93,7 +93,7 @@ class ContextRows(Vocabulary):
         if_match=True,
         idempotency_key=True,
         notes=True,
-        errors=(Code.NOT_FOUND, Code.QUOTA_EXCEEDED, *ON_WRITING),
+        errors=(Code.NOT_FOUND, *ON_WRITING),
         command=AddContext,
         summary="Tell what the agent was told, what a tool gave back, or which call is about to be made",
         beside=True,

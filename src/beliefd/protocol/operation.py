@@ -23,7 +23,7 @@ KIB: Final = 1024
 MIB: Final = 1024 * KIB
 EVERYONE: Final = frozenset(Role)
 OPERATORS: Final = frozenset({Role.ADMIN})
-ON_WRITING: Final = (Code.CONFLICT, Code.SESSION_TERMINATED, Code.SESSION_SEALED)
+ON_WRITING: Final = (Code.CONFLICT, Code.SESSION_TERMINATED, Code.SESSION_SEALED, Code.QUOTA_EXCEEDED)
 SESSION: Final = "/v1/sessions/{session_id}"
 LINES: Final = "application/x-ndjson"
 

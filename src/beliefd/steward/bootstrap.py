@@ -142,7 +142,7 @@ def bootstrap(  # noqa: PLR0913 - one argument per port
     catalogues = Catalogues(positions.fresh, spaces)
     graph = Graph(ledgers, positions.existing)
     finder = FactFinder(ledgers, registry, meter, directory, spaces, detector, catalogues, buckets, graph)
-    steward = Steward(store, positions, in_force, finder, environment)
+    steward = Steward(store, positions, in_force, finder, environment, buckets)
     submit, feeds, background = steward.submit, Feeds(ledgers), Background()
     system = SystemLedger(ledgers, positions, submit)
     in_force.record, in_force.on_record = system.note_policy, system.adopted

@@ -50,6 +50,24 @@ class Buckets:
 
     def take(self, name: str, rate: float, full: float) -> float:
         """Take one, if there is one; what was there before. Below 1 there was none."""
+        level = self.left(name, rate, full)
+        if level >= 1:
+            self.spend(name, rate, full, 1)
+        return level
+
+    def left(self, name: str, rate: float, full: float) -> float:
+        """What is there; less than nothing, if more was spent."""
+        return self._filled(name, rate, full).level
+
+    def spend(self, name: str, rate: float, full: float, count: int) -> None:
+        """Take so much, whether it is there or not."""
+        bucket = self._filled(name, rate, full)
+        bucket.level -= count
+        bucket.untold += count
+        if self._store is not None and bucket.level < full * LIGHT:
+            self._emptier.set()
+
+    def _filled(self, name: str, rate: float, full: float) -> _Bucket:
         now = self._clock()
         bucket = self._buckets.get(name)
         if bucket is None:
@@ -58,13 +76,7 @@ class Buckets:
             bucket = self._buckets[name] = _Bucket(full, now, rate, full)
         bucket.rate, bucket.full = rate, full
         bucket.fill(now)
-        level = bucket.level
-        if level >= 1:
-            bucket.level -= 1
-            bucket.untold += 1
-            if self._store is not None and bucket.level < full * LIGHT:
-                self._emptier.set()
-        return level
+        return bucket
 
     def _forget(self, now: float) -> None:
         """Drop the buckets that have filled up since; if none has, those that are fullest will have soon."""

@@ -1,10 +1,17 @@
 """Content taken in for somebody, as far as policy has room for it."""
 
+from collections import Counter
+from typing import Final
+
 from beliefd.kernel.errors import BeliefdError, Code
 from beliefd.kernel.labels import Bringer
 from beliefd.kernel.policy import ContentPolicy
 from beliefd.kernel.values import Principal
 from beliefd.stores.base import ContentErased, Quota, QuotaExceeded, Store
+
+CONTENT: Final = "content"
+refused: Final = Counter({CONTENT: 0})
+"""How often there was no room, in this process."""
 
 
 async def keep(
@@ -16,6 +23,7 @@ async def keep(
     try:
         await store.put_content(name, content, bringer, quota, space)
     except QuotaExceeded as error:
+        refused[CONTENT] += 1
         raise _too_much(error, who) from None
     except ContentErased:
         raise content_erased(name) from None
@@ -34,6 +42,7 @@ def _too_much(error: QuotaExceeded, who: Principal) -> BeliefdError:
     )
     details = {
         "path": "$",
+        "reason": CONTENT,
         "items": error.items,
         "bytes": error.size,
         "max_items": quota.items,

@@ -187,7 +187,10 @@ def refuse_too_long(bundle: ClaimBundle, policy: Policy, came_in: int = 0) -> No
     how many bytes of JSON it came in, if that is known.
     """
     limit = policy.bounds.bundle_bytes
-    if not _is_within(limit, came_in) and (size := size_of(texts_of(bundle))) > limit:
+    if _is_within(limit, came_in):
+        return
+    # One by one: joined, a long bundle would be held once more only to be turned away.
+    if (size := sum(size_of((one,)) for one in texts_of(bundle))) > limit:
         message = f"a bundle may hold {limit} bytes of text, and this has {size}; submit it in parts"
         raise BeliefdError(Code.PAYLOAD_TOO_LARGE, message, {"path": "$.claims", "limit": limit})
 

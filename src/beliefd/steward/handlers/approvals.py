@@ -1,5 +1,6 @@
 """Handlers of approvals and standing grants."""
 
+import asyncio
 from functools import partial
 from typing import Final
 
@@ -120,6 +121,7 @@ class ApprovalHandlers(Struct, frozen=True):
     environment: Environment
     feeds: Feeds
     signs: Signs = msgspec.field(default_factory=Signs)
+    drawing: asyncio.Lock = msgspec.field(default_factory=asyncio.Lock)
 
     async def list_approvals(self, call: Call) -> Inbox:
         cursor, limit = call.query["cursor"], call.query["limit"]
@@ -151,9 +153,13 @@ class ApprovalHandlers(Struct, frozen=True):
             # Somebody may have decided since the rows were read: what is settled is not shown as waiting.
             # Nor is a row that no event made: `projection check` names it.
             if approval is not None and approval.status == row.status and _is_wanted(approval, wanted):
-                cards.append(
-                    shortened(await self._card(position, row.approval_id, call.principal, listed=True))
-                )
+                async with self.drawing:
+                    card = await self._card(position, row.approval_id, call.principal, listed=True)
+                    cards.append(shortened(card))
+                    if cards[-1].shortened:
+                        # A long item takes milliseconds and a page has hundreds: of all pages that are drawn,
+                        # one is gone on with per round of the event loop.
+                        await asyncio.sleep(0)
                 # What is settled was read from its ledger: of long ones, few are looked up for one page.
                 costs = LOOKED_UP if cards[-1].shortened and approval.status not in OPEN else 0
                 if (room.is_filled_by(cards[-1]) or room.is_filled_with(costs)) and row is not shown[-1]:

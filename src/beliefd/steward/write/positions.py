@@ -87,6 +87,20 @@ class Positions:
         self._sizes[session_id] = size
         self.bytes += size - before
 
+    @property
+    def limit(self) -> int:
+        return MAX_BYTES
+
+    def is_full(self, session_id: str) -> bool:
+        """Does the state of a session seem to take more than all of them may?"""
+        return self._sizes.get(session_id, 0) > MAX_BYTES
+
+    def weighed(self, session_id: str, size: int) -> None:
+        """It was found out how long a state is."""
+        if session_id in self._sizes:
+            self.bytes += size - self._sizes[session_id]
+            self._sizes[session_id] = size
+
     async def fresh(self, session_id: str) -> Position | None:
         """The position at the store's head."""
         known = self.cached(session_id)

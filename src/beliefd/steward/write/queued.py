@@ -19,6 +19,7 @@ from beliefd.ledger.envelope import Entry, payload_of
 from beliefd.steward.facts.finder import Attachments, is_examined
 from beliefd.steward.facts.threats import is_long
 from beliefd.steward.offload import HEAVY_BYTES, HEAVY_ITEMS
+from beliefd.steward.write.room import LEDGER, SESSION
 from beliefd.steward.write.withholding import Withheld
 
 ANY_HEAD: Final = (None, "*")
@@ -43,7 +44,9 @@ class Counts(Struct):
 
     decided: Counter[tuple[str, str]]
     retries: int = 0
-    limited: Counter[str] = msgspec.field(default_factory=lambda: Counter(dict.fromkeys(LIMITED, 0)))
+    limited: Counter[str] = msgspec.field(
+        default_factory=lambda: Counter(dict.fromkeys((*LIMITED, LEDGER, SESSION), 0))
+    )
 
 
 class QueuedCommand(Struct):

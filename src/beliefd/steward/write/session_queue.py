@@ -110,7 +110,8 @@ class SessionQueues:
             if queue.session_id in positions.chains.broken:
                 position = None
             policy = self._ports.in_force.policy
-            plain = not _is_sealed(position) and all(
+            full = positions.is_full(queue.session_id)
+            plain = not (full or _is_sealed(position)) and all(
                 call.is_plain and not may_withhold(policy, call.command) for call in queue.calls
             )
             if position is not None and plain:

@@ -11,12 +11,15 @@ from collections import Counter
 from beliefd import tracing
 from beliefd.kernel.beliefs.commands import DeclareSession
 from beliefd.kernel.commands import Command
+from beliefd.kernel.system.state import SYSTEM
 from beliefd.kernel.values import Principal
+from beliefd.steward.buckets import Buckets
 from beliefd.steward.environment import Environment
 from beliefd.steward.facts.finder import NO_ATTACHMENTS, Attachments, FactFinder
 from beliefd.steward.policies import PolicyInForce
 from beliefd.steward.write.positions import Positions
 from beliefd.steward.write.queued import Counts, Outcome, QueuedCommand
+from beliefd.steward.write.room import LEDGER, Written
 from beliefd.steward.write.sealed import SealedRefusals
 from beliefd.steward.write.session_queue import SessionQueues
 from beliefd.steward.write.turn import Ports
@@ -33,6 +36,7 @@ class Steward:
         in_force: PolicyInForce,
         finder: FactFinder,
         environment: Environment,
+        buckets: Buckets,
     ) -> None:
         self.store = store
         self.positions = positions
@@ -41,8 +45,12 @@ class Steward:
         self.environment = environment
         self.counts = Counts(Counter())
         self.sealed = SealedRefusals()
+        self._written = Written(buckets)
         self.queues = SessionQueues(
-            Ports(store, positions, in_force, finder, environment, self.counts, set(), self.sealed)
+            Ports(
+                *(store, positions, in_force, finder, environment, self.counts, set(), self.sealed),
+                self._written,
+            )
         )
 
     def submit(
@@ -58,6 +66,11 @@ class Steward:
     ) -> "asyncio.Future[Outcome]":
         """Queue a command; commands submitted in order are decided in order."""
         done: asyncio.Future[Outcome] = asyncio.get_running_loop().create_future()
+        problem = self._written.problem(principal, self.in_force.policy)
+        if problem is not None and session_id != SYSTEM:  # operators revoke and adopt whenever they have to
+            self.counts.limited[LEDGER] += 1
+            done.set_exception(problem)
+            return done
         belongs = tracing.current()
         self.queues.add(
             QueuedCommand(

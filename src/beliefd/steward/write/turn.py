@@ -45,6 +45,7 @@ from beliefd.steward.write.queued import (
     recorded_request,
     request_hash_of,
 )
+from beliefd.steward.write.room import Written, refuse_too_large, session_is_full, stays
 from beliefd.steward.write.sealed import SealedRefusals
 from beliefd.steward.write.withholding import (
     Withheld,
@@ -72,6 +73,7 @@ class Ports(Struct, frozen=True):
     counts: Counts
     stored_policies: set[str]
     sealed: SealedRefusals
+    written: Written
 
 
 class Turn:
@@ -102,13 +104,15 @@ class Turn:
             return
         try:
             outcome = await self._first_answer(call) if call.key is not None else None
+            if outcome is None:
+                await self._refuse_if_full(call.command)
             findings = await self._findings(call) if outcome is None else None
             if outcome is None:
                 await self._withhold(call)
         except TURNED_AWAY as error:
             answer = _as_answer(error)
-            if answer.code is Code.RATE_LIMITED:
-                self._ports.counts.limited[(answer.details or {})["reason"]] += 1
+            if (reason := str((answer.details or {}).get("reason"))) in self._ports.counts.limited:
+                self._ports.counts.limited[reason] += 1
             self._outcomes.append((call, answer))
             return
         if outcome is not None:
@@ -149,6 +153,17 @@ class Turn:
         if call.trace is None:
             return {}
         return {"beliefd.verb": verb_of(call.command), "beliefd.session.id": self._session_id}
+
+    async def _refuse_if_full(self, command: Command) -> None:
+        """INVARIANT: the state of one session alone fits into the cache of all. What was written since it was
+        weighed is more than it has grown by, so it is weighed again before anybody is turned away."""
+        positions, session = self._ports.positions, self.session
+        if session is None or not stays(command) or not positions.is_full(self._session_id):
+            return
+        size = len((await in_pool("fold", pack, session, 0)).state)
+        positions.weighed(self._session_id, size)
+        if positions.is_full(self._session_id):
+            raise session_is_full(size, positions.limit)
 
     async def _findings(self, call: QueuedCommand) -> Findings | None:
         finder, policy, command = self._ports.finder, self._ports.in_force.policy, call.command
@@ -247,6 +262,7 @@ class Turn:
         if before is None and not isinstance(command, DeclareSession):
             raise session_not_found(self._session_id)
         self._check_head(call)
+        refuse_too_large(command, self._ports.in_force.policy, call.attachments.size)
         if (still := call.attachments.still) is not None and before is not None and not still(before):
             raise BeliefdError(Code.CONFLICT, "it has been dealt with meanwhile")
         if before is not None and self._due is not None:
@@ -382,10 +398,13 @@ class Turn:
             ports.positions.chains.grown(self._session_id, self.entries)
             ports.positions.keep(position, *self._growth())
             ports.stored_policies.update(self.policies)
+        sizes = {entry.seq: len(entry.record) for entry in self.entries}
         decided = ports.counts.decided
         for verdict in self._verdicts:
             decided[verdict] += 1
         for call, outcome in self._outcomes:
+            if not isinstance(outcome, BeliefdError) and not outcome.repeated:
+                ports.written.add(call.principal, sizes[outcome.head.seq], ports.in_force.policy)
             if call.done.done():
                 continue
             if not isinstance(outcome, BeliefdError):
@@ -399,7 +418,10 @@ class Turn:
 
 def _as_answer(error: Exception) -> BeliefdError:
     if isinstance(error, BeliefdError):
-        return error
+        # Where it was raised leads back to the turn that keeps it, and so to all that was asked: such a cycle
+        # held large commands until somebody looked for cycles.
+        error.__context__ = None
+        return error.with_traceback(None)
     if isinstance(error, NotCanonical):
         return invalid(error.message, error.path.replace("$.payload", "$", 1))
     return invalid("lone surrogates are not text", "$")
