@@ -131,7 +131,7 @@ def test_who_did_what_is_found_by_actor_source_and_in_files(data: Path, worked: 
 def test_what_became_of_a_tool_is_found_by_its_name(data: Path, session: str, tmp_path: Path) -> None:
     written = tmp_path / "calls.json"
     for tool in ("pool.drop", "pool.look"):
-        call = {"kind": "tool_call", "tool_id": tool, "args": {}, "join_key": tool}
+        call: dict[str, object] = {"kind": "tool_call", "tool_id": tool, "args": {}, "join_key": tool}
         written.write_text(json.dumps([call]))
         beliefd("state", "propose", session, written, "--execute", "caller", "--data", data)
     found = beliefd("audit", "who", "pool.drop", "--data", data)
