@@ -163,18 +163,25 @@ def test_the_policy_to_start_from_is_one_allows_nothing_and_takes_tiers_from_ann
         tool("read", read_only_hint=True),
         tool("put", destructive_hint=False),
         tool("drop", destructive_hint=True),
+        tool("send_email", read_only_hint=True),
         tool("says: nothing"),
         tool('"quoted'),
     ]
     table = table_of({"a": [one for one in tools if " " not in one.name]}, config("a"))
     policy = parse_policy(starting_policy(table.routes.values()).encode())
     tiers = {name: definition.tier for name, definition in policy.tools.items()}
-    assert tiers == {"read": "READ_ONLY", "put": "WRITE_LIMITED", "drop": "DELETE", '"quoted': "MODIFY"}
+    assert tiers == {
+        "read": "READ_ONLY",
+        "put": "WRITE_LIMITED",
+        "drop": "DELETE",
+        "send_email": "MODIFY",
+        '"quoted': "MODIFY",
+    }
     assert not policy.constraints
     opened = (
         starting_policy(table.routes.values()).replace("constraints: {}", "constraints:").replace("#  ", "  ")
     )
-    assert len(parse_policy(opened.encode()).constraints) == 7
+    assert len(parse_policy(opened.encode()).constraints) == 9
 
 
 def test_the_command_writes_it_and_writes_over_nothing(place: Place) -> None:
