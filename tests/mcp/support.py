@@ -58,6 +58,10 @@ class Place:
             return []
         return [json.loads(line) for line in self.effects_file.read_text().splitlines()]
 
+    def let_answer(self) -> None:
+        """A call that lingers may end."""
+        (self.folder / "effects.answer").touch()
+
     def command(self, **more: Any) -> list[str]:
         return [sys.executable, str(HERE / "fake.py"), str(self.folder), str(self.config(**more))]
 

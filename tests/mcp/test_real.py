@@ -20,7 +20,9 @@ from beliefd.client import AsyncClient
 from beliefd.kernel.policy import Policy
 from beliefd.protocol.wire import convert
 from beliefd.steward.directory import LOCAL_OPERATOR
-from tests.mcp.support import ENV, Place, run, text_of, told_of
+from beliefd.testing.world import ONTOLOGY
+from tests.mcp.support import ENV, Place, run, text_of, told_of, until
+from tests.mcp.test_hostile import Raw
 from tests.support.server import ServerProcess
 
 POLICY: dict[str, Any] = {
@@ -70,6 +72,19 @@ class House:
         with (self.place.folder / "stderr").open("a") as errors:
             async with Client(stdio_client(parameters, errlog=errors), mode="legacy") as client:
                 yield client
+
+    async def raw(self) -> Raw:
+        """A gateway that has the token, in front of a client that can be watched byte by byte."""
+        arguments = ["-m", "beliefd", "mcp", "gateway", "--url", self.url, "--name", "files"]
+        process = await asyncio.create_subprocess_exec(
+            *(sys.executable, *arguments, "--", *self.place.upstream),
+            stdin=asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.PIPE,
+            env={**os.environ, **ENV, "BELIEFD_TOKEN": self.gateway_token},
+        )
+        raw = Raw(process)
+        await raw.greet()
+        return raw
 
     async def recorded(self) -> list[dict[str, Any]]:
         """How each call ended, over all sessions, after their ledgers were verified."""
@@ -147,44 +162,77 @@ def test_a_call_that_waits_runs_once_when_it_is_made_again_after_approval(house:
     run(scenario)
 
 
-def test_a_server_that_is_killed_in_the_middle_of_a_call_repeats_nothing(house: House) -> None:
+AGAIN: Any = {"claudecode/toolUseId": "toolu_1"}
+"""The client's own name for a call: with it, the same call made again is known for what it is."""
+IMPATIENT = {**POLICY, "tools": {**POLICY["tools"], "linger": {**POLICY["tools"]["hang"]}}}
+
+
+@pytest.mark.parametrize(
+    ("house", "status"), [(POLICY, "ok"), (IMPATIENT, "unknown")], indirect=["house"], ids=["in time", "late"]
+)
+def test_a_server_that_is_killed_in_the_middle_of_a_call_repeats_nothing(house: House, status: str) -> None:
     async def scenario() -> None:
         async with house.client() as client:
-            await client.call_tool("echo", {"text": "warm"})
-            call = asyncio.create_task(client.call_tool("child", {}))
-            await asyncio.sleep(0)
-            assert text_of(await call).isdigit()
+            await client.list_tools()  # so that the SDK has no need to while the server is away
+            call = asyncio.create_task(client.call_tool("linger", {}, meta=AGAIN))
+            await until(lambda: house.place.effects() == ["linger"])
             house.server.kill()
+            assert not call.done()
+            if status == "ok":  # else the time of its permit ends first
+                house.place.let_answer()
+                assert text_of(await call) == "lingered"
             assert (await client.call_tool("write", {"text": "while it is away"})).is_error
             house.server = ServerProcess(house.data, port=house.server.port)
+            assert (await call).is_error is (status == "unknown")
+            again = await client.call_tool("linger", {}, meta=AGAIN)
+            assert (told_of(again)["code"], told_of(again)["status"]) == ("REPEATED", status)
             assert text_of(await client.call_tool("write", {"text": "back"})) == "written"
-        ended = Counter((one["tool_id"], one["status"]) for one in await house.recorded())
-        assert ended[("write", "ok")] == 1
-        assert sum(ended.values()) == 3
+        ended = [(one["tool_id"], one["status"]) for one in await house.recorded()]
+        assert ended == [("linger", status), ("write", "ok")]
 
     run(scenario)
-    assert house.place.effects() == [{"text": "back"}]
+    assert house.place.effects() == ["linger", {"text": "back"}]
+
+
+@pytest.mark.parametrize("house", [IMPATIENT], indirect=True)
+def test_a_gateway_that_is_killed_in_the_middle_of_a_call_repeats_nothing(house: House) -> None:
+    async def begin(session: str) -> Raw:
+        async with AsyncClient(house.url, house.gateway_token) as hook:
+            await hook.add_context(session, "announcement", tool_id="linger", join_key="toolu_1")
+        raw = await house.raw()
+        params = {"name": "linger", "arguments": {}, "_meta": AGAIN}
+        raw.send(id=1, method="tools/call", params=params)
+        return raw
+
+    async def scenario() -> None:
+        async with AsyncClient(house.url, house.gateway_token) as hook:
+            session = (await hook.declare_session(["h"], ONTOLOGY)).session_id
+        first = await begin(session)
+        await until(lambda: house.place.effects() == ["linger"])
+        first.process.send_signal(signal.SIGKILL)
+        await first.process.wait()
+        for status in ("running", "unknown"):
+            second = await begin(session)
+            told = (await second.answer())["result"]["_meta"]["beliefd"]
+            assert (told["code"], told["status"]) == ("REPEATED", status)
+            await second.end()
+            while not await house.recorded():  # noqa: ASYNC110 - it is elsewhere
+                await asyncio.sleep(0.1)
+        assert [(one["tool_id"], one["status"]) for one in await house.recorded()] == [("linger", "unknown")]
+
+    run(scenario)
+    assert house.place.effects() == ["linger"]
 
 
 def test_a_gateway_that_is_killed_in_the_middle_of_a_call_leaves_it_unknown(house: House) -> None:
     async def scenario() -> None:
-        arguments = ["-m", "beliefd", "mcp", "gateway", "--url", house.url, "--name", "files"]
-        process = await asyncio.create_subprocess_exec(
-            *(sys.executable, *arguments, "--", *house.place.upstream),
-            stdin=asyncio.subprocess.PIPE,
-            stdout=asyncio.subprocess.PIPE,
-            env={**os.environ, **ENV, "BELIEFD_TOKEN": house.gateway_token},
-        )
-        from tests.mcp.test_hostile import Raw
-
-        raw = Raw(process)
-        await raw.greet()
+        raw = await house.raw()
         raw.call(1, "write", text="before")
         assert (await raw.answer())["result"]["content"][0]["text"] == "written"
         raw.call(2, "hang")
         await asyncio.sleep(0.5)
-        process.send_signal(signal.SIGKILL)
-        await process.wait()
+        raw.process.send_signal(signal.SIGKILL)
+        await raw.process.wait()
         async with asyncio.timeout(30):
             while len(await house.recorded()) < 2:  # noqa: ASYNC110 - it is elsewhere
                 await asyncio.sleep(0.2)

@@ -28,6 +28,7 @@ TOOLS = [
     tool("add", "adds one", NUMBER, outputSchema=NUMBER, **READ),
     tool("slow", "takes its time, with progress"),
     tool("hang", "never answers"),
+    tool("linger", "leaves a trace, and answers when the test lets it"),
     tool("crash", "leaves a trace and dies"),
     tool("flood", "says very much"),
     tool("other_id", "answers under the id of somebody else"),
@@ -84,6 +85,11 @@ def call(name: str, args: Any, request_id: Any, meta: Any) -> Any:
                 leave_trace("cancelled")
                 return None
         return None
+    if name == "linger":
+        leave_trace("linger")
+        while not os.path.exists(EFFECTS + ".answer"):
+            time.sleep(0.02)
+        return text("lingered")
     if name == "crash":
         leave_trace("crash")
         os._exit(3)
