@@ -18,6 +18,7 @@ from mcp.client.streamable_http import streamable_http_client
 HERE = Path(__file__).parent
 ROOT = HERE.parent.parent
 MODES = ("legacy", "auto")
+WAYS = ("streams", "http")
 TOKEN = "a-token-of-this-test"
 ENV = {"PYTHONPATH": f"{ROOT / 'src'}:{ROOT}"}
 
@@ -72,6 +73,21 @@ class Place:
         parameters = StdioServerParameters(command=command[0], args=command[1:], env=ENV)
         with (self.folder / "stderr").open("a") as errors:
             async with Client(stdio_client(parameters, errlog=errors), mode=mode, **more) as client:
+                yield client
+
+    @asynccontextmanager
+    async def either(
+        self, way: str, mode: str = "legacy", *, config: Any = None, **more: Any
+    ) -> AsyncIterator[Client]:
+        """A client that comes over standard streams or over HTTP."""
+        if way == "streams":
+            async with self.client(mode, config=config, **more) as client:
+                yield client
+        else:
+            async with (
+                self.over_http(**(config or {})) as address,
+                http_client(address, mode, **more) as client,
+            ):
                 yield client
 
     @asynccontextmanager

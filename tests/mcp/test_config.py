@@ -130,14 +130,28 @@ def tool(name: str, **hints: Any) -> types.Tool:
     )
 
 
-def config(*names: str) -> GatewayConfig:
-    return convert({"upstreams": {name: {"command": ["x"]} for name in names}}, GatewayConfig)
+def config(*names: str, **tables: dict[str, str]) -> GatewayConfig:
+    told: dict[str, Any] = {name: {"command": ["x"]} for name in names}
+    told |= {name: {"command": ["x"], "tools": table} for name, table in tables.items()}
+    return convert({"upstreams": told}, GatewayConfig)
 
 
 def test_of_names_that_can_be_taken_for_each_other_none_is_routed() -> None:
-    table = table_of({"a": [tool("read"), tool("one")], "b": [tool("READ"), tool("two")]}, config("a", "b"))
+    tables = {"a": {"read": "read", "one": "one"}, "b": {"READ": "READ", "two": "two"}}
+    listed = {upstream: [tool(name) for name in names] for upstream, names in tables.items()}
+    table = table_of(listed, config(**tables))
     assert table.routes.keys() == {"one", "two"}
     assert "`a` (`read`) and `b` (`READ`)" in table.problems[0]
+
+
+def test_of_several_upstreams_one_without_a_table_has_no_routes_and_is_told_what_to_write() -> None:
+    table = table_of(
+        {"a": [tool("read")], "b": [tool("put"), tool("x\u200b")]}, config("b", a={"see": "read"})
+    )
+    assert table.routes.keys() == {"see"}
+    assert table.problems == (
+        '`$.upstreams.b` needs `tools` beside other upstreams; for all its own: `tools: {"put": "put"}`',
+    )
 
 
 @pytest.mark.parametrize("name", ["reаd", "ｒｅａｄ", "read\u200b", "read\n", "re ad", "", "x" * 129])

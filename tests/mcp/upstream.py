@@ -40,8 +40,12 @@ TOOLS = [
     tool("child", "starts a grandchild that outlives it"),
     tool("ask", "asks the client for its roots"),
     tool("touch", "changes the notes that somebody watches"),
+    tool("change_prompts", "has one more prompt"),
+    tool("change_resources", "has one more resource"),
+    tool("sample", "asks the client's model"),
 ]
 RESOURCES = [{"uri": "note://one", "name": "one", "mimeType": "text/plain"}]
+PROMPTS = [{"name": "greet"}]
 cancelled: list[Any] = []
 answers: dict[Any, Any] = {}
 watched: list[str] = []
@@ -60,6 +64,16 @@ def leave_trace(what: Any) -> None:
 
 def text(words: str, **more: Any) -> Any:
     return {"content": [{"type": "text", "text": words}], **more}
+
+
+def asked(method: str, params: Any = None) -> Any:
+    """What the client says to a question."""
+    send({"jsonrpc": "2.0", "id": method, "method": method, **({"params": params} if params else {})})
+    for _ in range(250):
+        time.sleep(0.02)
+        if method in answers:
+            return text(json.dumps(answers[method]))
+    return text("no answer")
 
 
 def call(name: str, args: Any, request_id: Any, meta: Any) -> Any:
@@ -121,13 +135,19 @@ def call(name: str, args: Any, request_id: Any, meta: Any) -> Any:
     if name == "child":
         child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
         return text(str(child.pid))
+    if name == "change_prompts":
+        PROMPTS.append({"name": "part"})
+        send({"jsonrpc": "2.0", "method": "notifications/prompts/list_changed"})
+        return text("changed")
+    if name == "change_resources":
+        RESOURCES.append({"uri": "note://other", "name": "other", "mimeType": "text/plain"})
+        send({"jsonrpc": "2.0", "method": "notifications/resources/list_changed"})
+        return text("changed")
     if name == "ask":
-        send({"jsonrpc": "2.0", "id": "roots-1", "method": "roots/list"})
-        for _ in range(100):
-            time.sleep(0.02)
-            if "roots-1" in answers:
-                return text(json.dumps(answers["roots-1"]))
-        return text("no answer")
+        return asked("roots/list")
+    if name == "sample":
+        said = {"role": "user", "content": {"type": "text", "text": "who are you?"}}
+        return asked("sampling/createMessage", {"messages": [said], "maxTokens": 10})
     if name == "touch":
         leave_trace(["touch", watched])
         for uri in watched:
@@ -145,9 +165,9 @@ def answer(message: Any) -> None:
             "protocolVersion": params["protocolVersion"],
             "capabilities": {
                 "tools": {"listChanged": True},
-                "resources": {"subscribe": "--silent" not in sys.argv},
+                "resources": {"subscribe": "--silent" not in sys.argv, "listChanged": True},
                 "logging": {},
-                "prompts": {},
+                "prompts": {"listChanged": True},
             },
             "serverInfo": {"name": "bad", "version": "1"},
         }
@@ -163,7 +183,7 @@ def answer(message: Any) -> None:
         (watched.append if method.endswith("/subscribe") else watched.remove)(params["uri"])
         result = {}
     elif method == "prompts/list":
-        result = {"prompts": [{"name": "greet"}]}
+        result = {"prompts": PROMPTS}
     elif method == "prompts/get":
         content = {"type": "text", "text": "greet them"}
         result = {"messages": [{"role": "user", "content": content}]}
