@@ -184,12 +184,12 @@ def test_guard_is_one_line_in_front_of_a_server(place: Place) -> None:
 
 def test_two_servers_with_a_tool_of_one_name_are_refused_at_the_start(place: Place, guard: Guard) -> None:
     config = place.root / "gateway.json"
-    upstream = {"command": everything().command}
+    upstream = {"command": everything().command, "tools": {"echo": "echo"}}
     config.write_text(json.dumps({"name": "two", "upstreams": {"one": upstream, "other": upstream}}))
     environment = {**place.environment(), **guard.environment(guard.gateway)}
     ended = run([*PROGRAM, "mcp", "gateway", "--config", str(config)], environment, place.work)
     assert ended.exit != 0
-    assert "echo" in ended.errors
+    assert "`echo` is routed to `one` and to `other`" in ended.errors
 
 
 @pytest.mark.parametrize("revision", REVISIONS)

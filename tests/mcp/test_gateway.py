@@ -306,7 +306,7 @@ def test_several_upstreams_are_routed_by_an_explicit_table(place: Place) -> None
         (({"echo": "echo"}, {"echo": "write"}), "`echo` is routed to `one` and to `two`"),
         (
             ({"echo": "echo"}, None),
-            '`$.upstreams.two` needs `tools` beside other upstreams; for all its own: `tools: {"echo": "echo"',
+            '`$.upstreams.two` needs `tools` beside other upstreams; for all its own: `tools: {"echo":',
         ),
     ],
     ids=["the same but for its case", "the same name", "no table"],
