@@ -20,6 +20,7 @@ ROOT = HERE.parent.parent
 MODES = ("legacy", "auto")
 WAYS = ("streams", "http")
 TOKEN = "a-token-of-this-test"
+OTHER_TOKEN = "of-somebody-else"
 ENV = {"PYTHONPATH": f"{ROOT / 'src'}:{ROOT}"}
 
 
@@ -96,7 +97,7 @@ class Place:
         (self.folder / "address").unlink(missing_ok=True)
         with (self.folder / "stderr").open("a") as errors:
             process = await asyncio.create_subprocess_exec(
-                *self.command(**config), TOKEN, stderr=errors, env={**os.environ, **ENV}
+                *self.command(**config), TOKEN, OTHER_TOKEN, stderr=errors, env={**os.environ, **ENV}
             )
         try:
             await until((self.folder / "address").exists, 30)
@@ -108,8 +109,10 @@ class Place:
 
 
 @asynccontextmanager
-async def http_client(address: str, mode: str = "legacy", **more: Any) -> AsyncIterator[Client]:
-    http = httpx2.AsyncClient(headers={"Authorization": f"Bearer {TOKEN}"}, timeout=30)
+async def http_client(
+    address: str, mode: str = "legacy", token: str = TOKEN, **more: Any
+) -> AsyncIterator[Client]:
+    http = httpx2.AsyncClient(headers={"Authorization": f"Bearer {token}"}, timeout=30)
     client = Client(streamable_http_client(address, http_client=http), mode=mode, **more)
     async with http, client:
         yield client

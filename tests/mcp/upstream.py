@@ -42,6 +42,7 @@ TOOLS = [
     tool("touch", "changes the notes that somebody watches"),
     tool("change_prompts", "has one more prompt"),
     tool("change_resources", "has one more resource"),
+    tool("pid", "tells which process it is", **READ),
     tool("sample", "asks the client's model"),
 ]
 RESOURCES = [{"uri": "note://one", "name": "one", "mimeType": "text/plain"}]
@@ -130,6 +131,8 @@ def call(name: str, args: Any, request_id: Any, meta: Any) -> Any:
         TOOLS.append(tool("newcomer"))
         send({"jsonrpc": "2.0", "method": "notifications/tools/list_changed"})
         return text("changed")
+    if name == "pid":
+        return text(str(os.getpid()))
     if name == "environment":
         return text(json.dumps(sorted(os.environ)))
     if name == "child":

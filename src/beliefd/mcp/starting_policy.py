@@ -6,7 +6,6 @@ from collections.abc import Iterable
 from typing import Any, Final
 
 import msgspec
-from mcp.server.subscriptions import InMemorySubscriptionBus
 
 from beliefd.kernel.catalogues.state import OfferedTool
 from beliefd.kernel.context.tools import hinted_info
@@ -46,7 +45,7 @@ constraints: {}
 
 async def upstream_tools(config: GatewayConfig) -> list[Route]:
     """What the upstreams offer now. Nothing is called, and beliefd is not asked."""
-    talk = Conversation("policy-init", Shared(config, None, InMemorySubscriptionBus()))  # type: ignore[arg-type]
+    talk = Conversation("policy-init", Shared(config, None))  # type: ignore[arg-type]
     try:
         table = table_of(await talk.listed(), config)
     except Gone as error:
