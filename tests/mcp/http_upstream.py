@@ -59,6 +59,13 @@ async def change(what: str, ctx: Context) -> str:
 
 
 @server.tool()
+async def hang() -> str:
+    """Never answers."""
+    await asyncio.Event().wait()
+    return "never seen"
+
+
+@server.tool()
 async def secret(ctx: Context) -> str:
     """The header that it was called with."""
     request = ctx.request_context.request

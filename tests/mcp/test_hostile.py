@@ -81,7 +81,7 @@ def test_an_upstream_that_crashes_leaves_the_call_unknown_and_is_started_again(p
     assert place.statuses() == ["unknown", "ok"]
 
 
-def test_an_upstream_that_hangs_is_given_up_when_the_permit_ends(place: Place) -> None:
+def test_an_upstream_that_hangs_is_given_up_when_its_time_is_over(place: Place) -> None:
     place.decide(seconds=0.5)
 
     async def scenario() -> None:

@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import re
 import signal
 import sys
 from collections import Counter
@@ -18,10 +19,11 @@ from mcp.shared.exceptions import MCPError
 import beliefd
 from beliefd.client import AsyncClient
 from beliefd.kernel.policy import Policy
+from beliefd.kernel.values import seconds
 from beliefd.protocol.wire import convert
 from beliefd.steward.directory import LOCAL_OPERATOR
 from beliefd.testing.world import ONTOLOGY
-from tests.mcp.support import ENV, Place, run, text_of, told_of, until
+from tests.mcp.support import ENV, WAYS, Place, http_upstream, run, text_of, told_of, until
 from tests.mcp.test_hostile import Raw
 from tests.support.server import ServerProcess
 
@@ -158,6 +160,38 @@ def test_a_call_that_waits_runs_once_when_it_is_made_again_after_approval(house:
             assert told_of(third)["decision"] == "waits"
             assert told_of(third)["approval_id"] != name
         assert [one["status"] for one in await house.recorded()] == ["ok"]
+
+    run(scenario)
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_call_of_a_tool_that_hangs_is_given_up_when_the_time_of_policy_is_over(
+    house: House, way: str
+) -> None:
+    async def hanging(upstream: list[str]) -> None:
+        async with house.client(command=upstream) as client:
+            hung = await client.call_tool("hang", {})
+            assert told_of(hung)["decision"] == "unknown"
+            assert "timed out" in text_of(hung)
+            waited = re.findall(r"timed out after ([\d.]+) seconds", text_of(hung))
+            assert all(float(one) <= 1 for one in waited), "the permit lasts longer than the call may take"
+            assert bool(waited) is (way == "streams")
+            assert text_of(await client.call_tool("write", {"text": "after"})) == "written"
+
+    async def scenario() -> None:
+        if way == "streams":
+            await hanging(house.place.upstream)
+        else:
+            async with http_upstream(house.place.folder) as address:
+                await hanging([address])
+        hung, wrote = await house.recorded()
+        assert [(one["tool_id"], one["status"]) for one in (hung, wrote)] == [
+            ("hang", "unknown"),
+            ("write", "ok"),
+        ]
+        assert hung["label"] == "witnessed", "the gateway said so; it was not the end of its permit"
+        given_up = seconds(wrote["scheduled_at"]) - seconds(hung["scheduled_at"])
+        assert 1 <= given_up < seconds(hung["deadline"]) - seconds(hung["scheduled_at"])
 
     run(scenario)
 
