@@ -382,6 +382,7 @@ def test_arguments_are_judged_by_the_pinned_schema_and_nothing_is_sent_that_does
 
 
 WITHOUT_CONTEXT = {name: value for name, value in POLICY.items() if name != "context"}
+CLOSED = {**POLICY, "context": {"closed": ["prompts"]}}
 OTHER_TELLERS = {**POLICY, "context": {"tellers": ["hook://*"]}}
 
 
@@ -391,6 +392,17 @@ def test_opened_resources_and_prompts_are_passed_on_where_nothing_told_would_cou
         async with house.client("--resources", "--prompts") as client:
             assert (await client.read_resource("note://one")).contents
             assert (await client.get_prompt("greet")).messages
+
+    run(scenario)
+
+
+@pytest.mark.parametrize("house", [CLOSED], indirect=True)
+def test_what_policy_closes_is_not_passed_on_though_the_gateway_opens_it(house: House) -> None:
+    async def scenario() -> None:
+        async with house.client("--resources", "--prompts") as client:
+            assert (await client.read_resource("note://one")).contents
+            with pytest.raises(MCPError, match="policy closes prompts"):
+                await client.get_prompt("greet")
 
     run(scenario)
 

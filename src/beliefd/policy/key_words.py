@@ -85,6 +85,7 @@ KEYS: Final[dict[str, dict[str, str]]] = {
         "lexicon": "The language in which texts are read.",
         "max_bytes": "How large one item may be.",
         "max_items": "How many items a session takes.",
+        "closed": "What no gateway passes on from tool servers, whatever its own file opens.",
     },
     "EliminationPolicy": {
         "require": "Whether an elimination must cite what somebody else than its author has seen.",
