@@ -117,8 +117,8 @@ def test_a_session_is_of_no_use_with_another_token(place: Place, method: str) ->
             call = {"name": "write", "arguments": {"text": "of somebody else"}}
             body = {"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": call}
             headers = {**ann.headers, "Authorization": f"Bearer {OTHER_TOKEN}"}
-            json = {"json": body} if method == "POST" else {}
-            answer = await ann.http.request(method, ann.address, headers=headers, **json)
+            more: Any = {"json": body} if method == "POST" else {}
+            answer = await ann.http.request(method, ann.address, headers=headers, **more)
             assert answer.status_code == 404
             assert (await ann.call(3, "write", arguments={"text": "again"})).status_code == 200
 

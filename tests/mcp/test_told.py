@@ -137,7 +137,8 @@ async def told_of_changes(
         if mode == "legacy":
             yield client, heard
             return
-        async with client.listen(**{f"{what}_list_changed": True}) as changes:
+        wanted: Any = {f"{what}_list_changed": True}
+        async with client.listen(**wanted) as changes:
 
             async def listen() -> None:
                 async for _ in changes:
