@@ -208,3 +208,23 @@ def test_the_command_writes_it_and_writes_over_nothing(place: Place) -> None:
     assert "is there already" in again.output
     missing = CliRunner().invoke(main, ["mcp", "policy-init", "--", "/no/such/command"])
     assert "there is no such command" in missing.output
+
+
+@pytest.mark.parametrize(
+    ("given", "variable", "tokens"),
+    [
+        ((), "", ()),
+        ((), "ann", ("ann",)),
+        ((), "ann ben", ("ann", "ben")),
+        (("ann", "ben"), "x", ("ann", "ben")),
+    ],
+)
+def test_each_user_of_a_gateway_over_http_can_have_a_token(
+    given: tuple[str, ...], variable: str, tokens: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    served: list[Any] = []
+    monkeypatch.setattr("beliefd.cli.gateways.serve_gateway", lambda *told: served.append(told[3]))
+    options = [word for token in given for word in ("--http-token", token)]
+    command = ["mcp", "gateway", "--http", "0", *options, "--", "x"]
+    assert CliRunner().invoke(main, command, env={"BELIEFD_MCP_TOKEN": variable}).exit_code == 0
+    assert served == [tokens]
