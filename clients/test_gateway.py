@@ -5,6 +5,7 @@ import json
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import anyio
@@ -23,11 +24,12 @@ from clients.harness.relay import Relay
 from clients.harness.repository import repository
 from clients.harness.script import Call, Say
 from clients.harness.setup import Server, Setup
-from clients.harness.upstreams import everything, filesystem, git, notebook, notes
+from clients.harness.upstreams import edited, everything, filesystem, git
 
 MODES = pytest.mark.parametrize("mode", ["legacy", "auto"])
-NOT_PASSED_ON = FORMS | {"tools-call-sampling", "tools-call-elicitation"}
-"""Off unless it is configured: an upstream asks neither the model nor the person behind the gateway."""
+NOT_PASSED_ON = FORMS | {"tools-call-elicitation"}
+"""An upstream does not ask the person behind the gateway."""
+SAMPLING = "tools-call-sampling"
 SECONDS = 120
 
 
@@ -139,20 +141,29 @@ def test_structured_content_and_images_pass_unchanged(place: Place, guard: Guard
 
 def test_a_tool_whose_definition_changed_is_gone_until_it_is_accepted(place: Place, guard: Guard) -> None:
     offered: list[list[str]] = []
+    changed = edited(everything(), "echo", "and send it to everybody")
 
-    async def scenario(*changed: str) -> None:
-        upstream = replace(notebook(place, *changed), name="drifting")
-        async with connected(place, guard.gated(upstream)) as client:
+    async def scenario(upstream: Server) -> None:
+        async with connected(place, guard.gated(replace(upstream, name="drifting"))) as client:
             offered.append([tool.name for tool in (await client.list_tools()).tools])
-            await client.call_tool("note", {"text": ALLOWED})
+            await client.call_tool("echo", {"message": ALLOWED})
+            assert not (await client.call_tool("get-sum", {"a": 2, "b": 3})).is_error
 
-    play(scenario)
-    play(lambda: scenario("and send it to everybody"))
-    assert len(notes(place)) == 1
-    guard.approve()
-    play(lambda: scenario("and send it to everybody"))
-    assert len(notes(place)) == 2
-    assert ["note" in names for names in offered] == [True, False, True]
+    ran = []
+    for upstream, accept in ((everything(), False), (changed, True), (changed, False)):
+        play(partial(scenario, upstream))
+        ran.append(len(guard.ledger().outcomes))
+        if accept:
+            guard.approve()
+    assert ["echo" in names for names in offered] == [True, False, True]
+    assert ran == [2, 3, 5]
+
+
+def test_a_server_that_lists_a_tool_twice_is_refused_at_the_start(place: Place, guard: Guard) -> None:
+    server = guard.gated(edited(everything(), "echo", "twice"))
+    ended = run(server.command, {**place.environment(), **server.environment}, place.work)
+    assert ended.exit != 0
+    assert "lists the tool `echo` twice" in ended.errors
 
 
 def test_guard_is_one_line_in_front_of_a_server(place: Place) -> None:
@@ -184,22 +195,31 @@ def test_guard_is_one_line_in_front_of_a_server(place: Place) -> None:
 
 def test_two_servers_with_a_tool_of_one_name_are_refused_at_the_start(place: Place, guard: Guard) -> None:
     config = place.root / "gateway.json"
-    upstream = {"command": everything().command}
+    upstream = {"command": everything().command, "tools": {"echo": "echo"}}
     config.write_text(json.dumps({"name": "two", "upstreams": {"one": upstream, "other": upstream}}))
     environment = {**place.environment(), **guard.environment(guard.gateway)}
     ended = run([*PROGRAM, "mcp", "gateway", "--config", str(config)], environment, place.work)
     assert ended.exit != 0
-    assert "echo" in ended.errors
+    assert "`echo` is routed to `one` and to `other`" in ended.errors
 
 
 @pytest.mark.parametrize("revision", REVISIONS)
-def test_the_conformance_suite_passes_through_the_gateway(revision: str, place: Place, guard: Guard) -> None:
-    port = free_port()
-    opened = ("--resources", "--prompts", "--http", str(port), "--http-token", "suite")
-    server = guard.gated(Server(CONFORMANT, name="suite"), *opened)
-    environment = {**place.environment(), **server.environment}
+@pytest.mark.parametrize("sampling", [False, True])
+def test_the_conformance_suite_passes_through_the_gateway(
+    sampling: bool, revision: str, place: Place, guard: Guard
+) -> None:
+    """The client's model is asked where that is configured, and nowhere else."""
+    port, config = free_port(), place.root / "gateway.json"
+    opened = {"resources": True, "prompts": True, "sampling": sampling}
+    # In the newest revision a server asks in its answers to calls, which is not passed on.
+    upstreams = {"suite": {"command": CONFORMANT, "protocol": "legacy" if sampling else "auto"}}
+    config.write_text(json.dumps({"upstreams": upstreams, "name": "suite", **opened}))
+    how = ("--config", str(config), "--http", str(port), "--http-token", "suite")
+    environment = {**place.environment(), **guard.environment(guard.gateway)}
     with (
-        listening(server.command, port, environment, place.work),
+        listening((*PROGRAM, "mcp", "gateway", *how), port, environment, place.work),
         Relay(f"http://127.0.0.1:{port}", {"authorization": "Bearer suite"}) as relay,
     ):
-        assert failures(f"{relay.url}/mcp", revision, place) <= NOT_PASSED_ON
+        failed = failures(f"{relay.url}/mcp", revision, place)
+    assert failed <= NOT_PASSED_ON | {SAMPLING}
+    assert (SAMPLING in failed) is not sampling

@@ -1,6 +1,7 @@
 """The MCP servers that clients are given."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -32,9 +33,15 @@ def clock() -> Server:
     return Server((str(PYTHON / "mcp-server-time"), "--local-timezone", "UTC"), name="clock")
 
 
-def notebook(place: Place, *changed: str) -> Server:
+def edited(server: Server, tool: str, words: str) -> Server:
+    """The same server with another description of a tool; with `twice`, it lists the tool twice."""
+    edits = (str(PYTHON / "python"), str(OWN / "edited.py"), tool, words)
+    return replace(server, command=(*edits, *server.command))
+
+
+def notebook(place: Place) -> Server:
     """A server of our own that keeps every call with its metadata; see `notes`."""
-    return _of_our_own("notebook", place, *changed)
+    return _of_our_own("notebook", place)
 
 
 def mailbox(place: Place, *letters: str) -> Server:

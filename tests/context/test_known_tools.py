@@ -4,7 +4,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
+from beliefd.kernel.catalogues.policy import CataloguesPolicy
 from beliefd.testing.world import Person
 from tests.context.support import EVE, GUARD, found_last, gateway, guard, origin_policy, wants
 from tests.substrate.support import ToolWorld, one, tool_call
@@ -42,6 +44,51 @@ def test_pinned_annotations_count_more_than_names(house: ToolWorld, tool: dict[s
     through(front, session, tool["name"], "1", name="x")
     assert found_last(house, session)["origin"]["tier"] == tier
     house.check(session)
+
+
+SENDS: dict[str, Any] = {"name": "send_email", "annotations": {"readOnlyHint": True}}
+NIGHTLY: dict[str, Any] = {
+    "name": "frobnicate",
+    "description": "Sends a letter to everybody.",
+    "annotations": {"readOnlyHint": True},
+}
+BOTH: dict[str, Any] = {"name": "frobnicate", "annotations": {"readOnlyHint": True, "destructiveHint": True}}
+FILLED: dict[str, Any] = {
+    "name": "get_report",
+    "annotations": {"readOnlyHint": True, "destructiveHint": True},
+}
+
+
+@pytest.mark.parametrize(
+    ("tool", "trusted", "tier"),
+    [
+        (SENDS, False, "write"),
+        (NIGHTLY, False, "write"),
+        (BOTH, False, "write"),
+        (FILLED, False, "read"),
+        (SENDS, ("files",), "read"),
+        (SENDS, ("mail",), "write"),
+    ],
+    ids=["name", "description", "contradiction", "default", "trusted", "another is trusted"],
+)
+def test_a_tool_that_tells_that_it_writes_does_not_read_by_its_own_annotation(
+    place: Path, tool: dict[str, Any], trusted: bool | tuple[str, ...], tier: str
+) -> None:
+    with ToolWorld(place, replace(GUARD, catalogues=CataloguesPolicy(trust_annotations=trusted))) as house:
+        front, session = gateway(house), house.session()
+        front.pin_tools("files", [tool])
+        front.add_context(session, "user", "What is in there?")
+        answer = through(front, session, tool["name"], "1", to=EVE)
+        assert found_last(house, session)["origin"]["tier"] == tier
+        assert (answer.permit is not None) is (tier == "read")
+        house.check(session)
+
+
+def test_an_operator_who_names_a_tool_says_what_it_does(place: Path) -> None:
+    with ToolWorld(place, guard(tools={"send_email": "read"})) as house:
+        front, session = gateway(house), house.session()
+        front.pin_tools("files", [SENDS])
+        assert through(front, session, "send_email", "1", to=EVE).verdict == "allow"
 
 
 def test_what_policy_says_of_a_pinned_tool_raises_it(place: Path) -> None:

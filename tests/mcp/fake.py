@@ -93,16 +93,16 @@ class FakeJudge:
         return "sha256:whole"
 
     async def tell(self, session_id: str, tool: str, text: str, structured: Any = None) -> None:
-        self._log(told=tool, text=text)
+        self._log(told=tool, text=text, session=session_id)
 
 
-async def main(folder: Path, config: Path, token: str | None) -> None:
+async def main(folder: Path, config: Path, tokens: tuple[str, ...]) -> None:
     from beliefd.mcp.config import read_config
     from beliefd.mcp.gateway import Gateway
     from beliefd.mcp.running import Listening, run_gateway
 
     listening = None
-    if token is not None:
+    if tokens:
         listener = socket.create_server(("127.0.0.1", 0))
 
         def started() -> None:
@@ -110,9 +110,9 @@ async def main(folder: Path, config: Path, token: str | None) -> None:
             (folder / "address.new").write_text(address)
             (folder / "address.new").rename(folder / "address")
 
-        listening = Listening(listener, token, started)
+        listening = Listening(listener, tokens, started)
     await run_gateway(Gateway(read_config(config), FakeJudge(folder)), listening)
 
 
 if __name__ == "__main__":
-    asyncio.run(main(Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3] if sys.argv[3:] else None))
+    asyncio.run(main(Path(sys.argv[1]), Path(sys.argv[2]), tuple(sys.argv[3:])))

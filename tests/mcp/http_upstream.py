@@ -52,6 +52,20 @@ async def slow(ctx: Context) -> str:
 
 
 @server.tool()
+async def change(what: str, ctx: Context) -> str:
+    """Says that a list has changed."""
+    await (ctx.notify_prompts_changed() if what == "prompts" else ctx.notify_resources_changed())
+    return "changed"
+
+
+@server.tool()
+async def hang() -> str:
+    """Never answers."""
+    await asyncio.Event().wait()
+    return "never seen"
+
+
+@server.tool()
 async def secret(ctx: Context) -> str:
     """The header that it was called with."""
     request = ctx.request_context.request

@@ -18,7 +18,9 @@ from mcp.client.streamable_http import streamable_http_client
 HERE = Path(__file__).parent
 ROOT = HERE.parent.parent
 MODES = ("legacy", "auto")
+WAYS = ("streams", "http")
 TOKEN = "a-token-of-this-test"
+OTHER_TOKEN = "of-somebody-else"
 ENV = {"PYTHONPATH": f"{ROOT / 'src'}:{ROOT}"}
 
 
@@ -58,6 +60,10 @@ class Place:
             return []
         return [json.loads(line) for line in self.effects_file.read_text().splitlines()]
 
+    def let_answer(self) -> None:
+        """A call that lingers may end."""
+        (self.folder / "effects.answer").touch()
+
     def command(self, **more: Any) -> list[str]:
         return [sys.executable, str(HERE / "fake.py"), str(self.folder), str(self.config(**more))]
 
@@ -71,12 +77,27 @@ class Place:
                 yield client
 
     @asynccontextmanager
+    async def either(
+        self, way: str, mode: str = "legacy", *, config: Any = None, **more: Any
+    ) -> AsyncIterator[Client]:
+        """A client that comes over standard streams or over HTTP."""
+        if way == "streams":
+            async with self.client(mode, config=config, **more) as client:
+                yield client
+        else:
+            async with (
+                self.over_http(**(config or {})) as address,
+                http_client(address, mode, **more) as client,
+            ):
+                yield client
+
+    @asynccontextmanager
     async def over_http(self, **config: Any) -> AsyncIterator[str]:
         """The address of a gateway that serves over HTTP."""
         (self.folder / "address").unlink(missing_ok=True)
         with (self.folder / "stderr").open("a") as errors:
             process = await asyncio.create_subprocess_exec(
-                *self.command(**config), TOKEN, stderr=errors, env={**os.environ, **ENV}
+                *self.command(**config), TOKEN, OTHER_TOKEN, stderr=errors, env={**os.environ, **ENV}
             )
         try:
             await until((self.folder / "address").exists, 30)
@@ -88,8 +109,10 @@ class Place:
 
 
 @asynccontextmanager
-async def http_client(address: str, mode: str = "legacy", **more: Any) -> AsyncIterator[Client]:
-    http = httpx2.AsyncClient(headers={"Authorization": f"Bearer {TOKEN}"}, timeout=30)
+async def http_client(
+    address: str, mode: str = "legacy", token: str = TOKEN, **more: Any
+) -> AsyncIterator[Client]:
+    http = httpx2.AsyncClient(headers={"Authorization": f"Bearer {token}"}, timeout=30)
     client = Client(streamable_http_client(address, http_client=http), mode=mode, **more)
     async with http, client:
         yield client

@@ -130,14 +130,28 @@ def tool(name: str, **hints: Any) -> types.Tool:
     )
 
 
-def config(*names: str) -> GatewayConfig:
-    return convert({"upstreams": {name: {"command": ["x"]} for name in names}}, GatewayConfig)
+def config(*names: str, **tables: dict[str, str]) -> GatewayConfig:
+    told: dict[str, Any] = {name: {"command": ["x"]} for name in names}
+    told |= {name: {"command": ["x"], "tools": table} for name, table in tables.items()}
+    return convert({"upstreams": told}, GatewayConfig)
 
 
 def test_of_names_that_can_be_taken_for_each_other_none_is_routed() -> None:
-    table = table_of({"a": [tool("read"), tool("one")], "b": [tool("READ"), tool("two")]}, config("a", "b"))
+    tables = {"a": {"read": "read", "one": "one"}, "b": {"READ": "READ", "two": "two"}}
+    listed = {upstream: [tool(name) for name in names] for upstream, names in tables.items()}
+    table = table_of(listed, config(**tables))
     assert table.routes.keys() == {"one", "two"}
     assert "`a` (`read`) and `b` (`READ`)" in table.problems[0]
+
+
+def test_of_several_upstreams_one_without_a_table_has_no_routes_and_is_told_what_to_write() -> None:
+    table = table_of(
+        {"a": [tool("read")], "b": [tool("put"), tool("x\u200b")]}, config("b", a={"see": "read"})
+    )
+    assert table.routes.keys() == {"see"}
+    assert table.problems == (
+        '`$.upstreams.b` needs `tools` beside other upstreams; for all its own: `tools: {"put": "put"}`',
+    )
 
 
 @pytest.mark.parametrize("name", ["reаd", "ｒｅａｄ", "read\u200b", "read\n", "re ad", "", "x" * 129])
@@ -163,18 +177,25 @@ def test_the_policy_to_start_from_is_one_allows_nothing_and_takes_tiers_from_ann
         tool("read", read_only_hint=True),
         tool("put", destructive_hint=False),
         tool("drop", destructive_hint=True),
+        tool("send_email", read_only_hint=True),
         tool("says: nothing"),
         tool('"quoted'),
     ]
     table = table_of({"a": [one for one in tools if " " not in one.name]}, config("a"))
     policy = parse_policy(starting_policy(table.routes.values()).encode())
     tiers = {name: definition.tier for name, definition in policy.tools.items()}
-    assert tiers == {"read": "READ_ONLY", "put": "WRITE_LIMITED", "drop": "DELETE", '"quoted': "MODIFY"}
+    assert tiers == {
+        "read": "READ_ONLY",
+        "put": "WRITE_LIMITED",
+        "drop": "DELETE",
+        "send_email": "MODIFY",
+        '"quoted': "MODIFY",
+    }
     assert not policy.constraints
     opened = (
         starting_policy(table.routes.values()).replace("constraints: {}", "constraints:").replace("#  ", "  ")
     )
-    assert len(parse_policy(opened.encode()).constraints) == 7
+    assert len(parse_policy(opened.encode()).constraints) == 9
 
 
 def test_the_command_writes_it_and_writes_over_nothing(place: Place) -> None:
@@ -187,3 +208,23 @@ def test_the_command_writes_it_and_writes_over_nothing(place: Place) -> None:
     assert "is there already" in again.output
     missing = CliRunner().invoke(main, ["mcp", "policy-init", "--", "/no/such/command"])
     assert "there is no such command" in missing.output
+
+
+@pytest.mark.parametrize(
+    ("given", "variable", "tokens"),
+    [
+        ((), "", ()),
+        ((), "ann", ("ann",)),
+        ((), "ann ben", ("ann", "ben")),
+        (("ann", "ben"), "x", ("ann", "ben")),
+    ],
+)
+def test_each_user_of_a_gateway_over_http_can_have_a_token(
+    given: tuple[str, ...], variable: str, tokens: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    served: list[Any] = []
+    monkeypatch.setattr("beliefd.cli.gateways.serve_gateway", lambda *told: served.append(told[3]))
+    options = [word for token in given for word in ("--http-token", token)]
+    command = ["mcp", "gateway", "--http", "0", *options, "--", "x"]
+    assert CliRunner().invoke(main, command, env={"BELIEFD_MCP_TOKEN": variable}).exit_code == 0
+    assert served == [tokens]

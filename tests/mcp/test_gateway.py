@@ -121,39 +121,6 @@ def test_an_elicitation_that_is_accepted_at_once_is_no_approval(place: Place) ->
     assert place.effects() == []
 
 
-@pytest.mark.parametrize("mode", MODES)
-def test_progress_is_passed_on_under_the_clients_own_token(place: Place, mode: str) -> None:
-    async def scenario() -> None:
-        seen: list[Any] = []
-
-        async def note(progress: float, total: float | None, message: str | None) -> None:
-            seen.append(progress)
-
-        async with place.client(mode) as client:
-            assert text_of(await client.call_tool("slow", {}, progress_callback=note)) == "done"
-        assert seen == [1.0, 2.0, 3.0]
-
-    run(scenario)
-
-
-@pytest.mark.parametrize("mode", MODES)
-def test_a_cancelled_call_is_cancelled_upstream_under_its_id_there_and_is_unknown(
-    place: Place, mode: str
-) -> None:
-    async def scenario() -> None:
-        async with place.client(mode) as client:
-            await client.call_tool("echo", {"text": "so that ids differ"})
-            call = asyncio.create_task(client.call_tool("hang", {}))
-            await until(lambda: len(place.ledger("begun")) == 2)
-            await asyncio.sleep(0.2)
-            call.cancel()
-            await until(lambda: place.effects() == ["cancelled"])
-            await until(lambda: place.statuses() == ["ok", "unknown"])
-            assert text_of(await client.call_tool("echo", {"text": "still here"})) == "still here"
-
-    run(scenario)
-
-
 def test_names_mean_tools_letter_for_letter(place: Place) -> None:
     async def scenario() -> None:
         async with place.client() as client:
@@ -333,11 +300,22 @@ def test_several_upstreams_are_routed_by_an_explicit_table(place: Place) -> None
 
 
 @pytest.mark.parametrize(
-    "tools", [None, {"ECHO": "echo", "mine": "write"}], ids=["the same name", "the same but for its case"]
+    ("tables", "words"),
+    [
+        (({"echo": "echo"}, {"ECHO": "echo", "mine": "write"}), "can be taken for each other"),
+        (({"echo": "echo"}, {"echo": "write"}), "`echo` is routed to `one` and to `two`"),
+        (
+            ({"echo": "echo"}, None),
+            '`$.upstreams.two` needs `tools` beside other upstreams; for all its own: `tools: {"echo":',
+        ),
+    ],
+    ids=["the same but for its case", "the same name", "no table"],
 )
-def test_names_that_can_be_taken_for_each_other_are_refused_at_the_start(place: Place, tools: Any) -> None:
-    two = {"command": place.upstream} if tools is None else {"command": place.upstream, "tools": tools}
-    upstreams = {"one": {"command": place.upstream}, "two": two}
+def test_names_of_which_it_is_not_said_what_they_mean_are_refused_at_the_start(
+    place: Place, tables: Any, words: str
+) -> None:
+    told = [{"command": place.upstream} | ({} if table is None else {"tools": table}) for table in tables]
+    upstreams = dict(zip(("one", "two"), told, strict=True))
 
     async def scenario() -> None:
         process = await asyncio.create_subprocess_exec(
@@ -349,7 +327,7 @@ def test_names_that_can_be_taken_for_each_other_are_refused_at_the_start(place: 
         )
         _, errors = await process.communicate()
         assert process.returncode != 0
-        assert b"can be taken for each other" in errors
+        assert words in errors.decode()
 
     run(scenario)
 

@@ -81,7 +81,7 @@ def test_an_upstream_that_crashes_leaves_the_call_unknown_and_is_started_again(p
     assert place.statuses() == ["unknown", "ok"]
 
 
-def test_an_upstream_that_hangs_is_given_up_when_the_permit_ends(place: Place) -> None:
+def test_an_upstream_that_hangs_is_given_up_when_its_time_is_over(place: Place) -> None:
     place.decide(seconds=0.5)
 
     async def scenario() -> None:
@@ -111,19 +111,6 @@ def test_a_flood_is_dropped_and_calls_go_on(place: Place) -> None:
     run(scenario)
     assert 0 < len(seen) < 5_000
     assert place.statuses() == ["ok", "ok"]
-
-
-def test_a_large_result_is_kept_whole_and_its_head_is_shown(place: Place) -> None:
-    async def scenario() -> None:
-        async with place.client(config={"limits": {"result_bytes": 2000}}) as client:
-            large = await client.call_tool("large", {"n": 3_000_000})
-            text = text_of(large)
-            assert text.startswith("x" * 2000 + "\n[beliefd: the result has 3000000 bytes")
-            assert "sha256:whole" in text
-            assert len(text) < 2200
-
-    run(scenario)
-    assert [entry["size"] for entry in place.ledger("reported")] == [3_000_002]
 
 
 def test_a_hundred_megabytes_are_not_taken_in(place: Place) -> None:
@@ -206,7 +193,7 @@ def test_a_request_that_is_sent_twice_runs_once(place: Place) -> None:
         third = await raw.answer()
         assert first["result"]["content"][0]["text"] == "written"
         assert second["result"]["isError"]
-        assert "made before" in second["result"]["content"][0]["text"]
+        assert "repeated, not run" in second["result"]["content"][0]["text"]
         assert third["result"]["content"][0]["text"] == "written"
         await raw.end()
 

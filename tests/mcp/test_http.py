@@ -5,10 +5,22 @@ from typing import Any
 
 import httpx2
 import pytest
+from mcp import Client
 from mcp.shared.exceptions import MCPError
 
 from beliefd.mcp.conversation import RESTART_SECONDS
-from tests.mcp.support import MODES, Place, http_client, http_upstream, run, text_of, told_of, until
+from tests.mcp.support import (
+    MODES,
+    OTHER_TOKEN,
+    Place,
+    http_client,
+    http_upstream,
+    run,
+    text_of,
+    told_of,
+    until,
+)
+from tests.mcp.test_direct import session
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -60,6 +72,58 @@ def test_each_client_session_has_an_upstream_session_and_a_beliefd_session_of_it
     assert len(place.ledger("opened")) == 2
     assert len({entry["session"] for entry in place.ledger("proposed")}) == 2
     assert len({entry["join"] for entry in place.ledger("proposed")}) == 5
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_clients_with_tokens_of_their_own_share_neither_upstream_nor_session(place: Place, mode: str) -> None:
+    async def scenario() -> None:
+        async with (
+            place.over_http(resources=True) as address,
+            http_client(address, mode) as ann,
+            http_client(address, mode, OTHER_TOKEN) as ben,
+        ):
+            for client in (ann, ben):
+                await client.read_resource("note://one")
+            pids = [text_of(await client.call_tool("pid", {})) for client in (ann, ben, ann)]
+            assert pids[0] == pids[2] != pids[1]
+
+    run(scenario)
+    assert len({entry["session"] for entry in place.ledger("told")}) == 2
+    sessions = [entry["session"] for entry in place.ledger("proposed")]
+    assert sessions[0] == sessions[2] != sessions[1]
+
+
+def test_clients_of_the_newest_revision_that_show_one_token_are_one_user(place: Place) -> None:
+    async def scenario() -> None:
+        async with (
+            place.over_http() as address,
+            http_client(address, "auto") as one,
+            http_client(address, "auto") as other,
+        ):
+            assert await pid(one) == await pid(other)
+
+    async def pid(client: Client) -> str:
+        return text_of(await client.call_tool("pid", {}))
+
+    run(scenario)
+    assert len({entry["session"] for entry in place.ledger("proposed")}) == 1
+
+
+@pytest.mark.parametrize("method", ["POST", "GET", "DELETE"])
+def test_a_session_is_of_no_use_with_another_token(place: Place, method: str) -> None:
+    async def scenario() -> None:
+        async with session(place) as ann:
+            await ann.call(1, "write", arguments={"text": "of Ann"})
+            call = {"name": "write", "arguments": {"text": "of somebody else"}}
+            body = {"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": call}
+            headers = {**ann.headers, "Authorization": f"Bearer {OTHER_TOKEN}"}
+            more: Any = {"json": body} if method == "POST" else {}
+            answer = await ann.http.request(method, ann.address, headers=headers, **more)
+            assert answer.status_code == 404
+            assert (await ann.call(3, "write", arguments={"text": "again"})).status_code == 200
+
+    run(scenario)
+    assert place.effects() == [{"text": "of Ann"}, {"text": "again"}]
 
 
 def test_when_a_client_ends_its_session_its_upstream_ends(place: Place) -> None:

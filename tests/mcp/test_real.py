@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import re
 import signal
 import sys
 from collections import Counter
@@ -18,9 +19,12 @@ from mcp.shared.exceptions import MCPError
 import beliefd
 from beliefd.client import AsyncClient
 from beliefd.kernel.policy import Policy
+from beliefd.kernel.values import seconds
 from beliefd.protocol.wire import convert
 from beliefd.steward.directory import LOCAL_OPERATOR
-from tests.mcp.support import ENV, Place, run, text_of, told_of
+from beliefd.testing.world import ONTOLOGY
+from tests.mcp.support import ENV, WAYS, Place, http_upstream, run, text_of, told_of, until
+from tests.mcp.test_hostile import Raw
 from tests.support.server import ServerProcess
 
 POLICY: dict[str, Any] = {
@@ -70,6 +74,19 @@ class House:
         with (self.place.folder / "stderr").open("a") as errors:
             async with Client(stdio_client(parameters, errlog=errors), mode="legacy") as client:
                 yield client
+
+    async def raw(self) -> Raw:
+        """A gateway that has the token, in front of a client that can be watched byte by byte."""
+        arguments = ["-m", "beliefd", "mcp", "gateway", "--url", self.url, "--name", "files"]
+        process = await asyncio.create_subprocess_exec(
+            *(sys.executable, *arguments, "--", *self.place.upstream),
+            stdin=asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.PIPE,
+            env={**os.environ, **ENV, "BELIEFD_TOKEN": self.gateway_token},
+        )
+        raw = Raw(process)
+        await raw.greet()
+        return raw
 
     async def recorded(self) -> list[dict[str, Any]]:
         """How each call ended, over all sessions, after their ledgers were verified."""
@@ -147,44 +164,109 @@ def test_a_call_that_waits_runs_once_when_it_is_made_again_after_approval(house:
     run(scenario)
 
 
-def test_a_server_that_is_killed_in_the_middle_of_a_call_repeats_nothing(house: House) -> None:
+@pytest.mark.parametrize("way", WAYS)
+def test_a_call_of_a_tool_that_hangs_is_given_up_when_the_time_of_policy_is_over(
+    house: House, way: str
+) -> None:
+    async def hanging(upstream: list[str]) -> None:
+        async with house.client(command=upstream) as client:
+            hung = await client.call_tool("hang", {})
+            assert told_of(hung)["decision"] == "unknown"
+            assert "timed out" in text_of(hung)
+            waited = re.findall(r"timed out after ([\d.]+) seconds", text_of(hung))
+            assert all(float(one) <= 1 for one in waited), "the permit lasts longer than the call may take"
+            assert bool(waited) is (way == "streams")
+            assert text_of(await client.call_tool("write", {"text": "after"})) == "written"
+
     async def scenario() -> None:
-        async with house.client() as client:
-            await client.call_tool("echo", {"text": "warm"})
-            call = asyncio.create_task(client.call_tool("child", {}))
-            await asyncio.sleep(0)
-            assert text_of(await call).isdigit()
-            house.server.kill()
-            assert (await client.call_tool("write", {"text": "while it is away"})).is_error
-            house.server = ServerProcess(house.data, port=house.server.port)
-            assert text_of(await client.call_tool("write", {"text": "back"})) == "written"
-        ended = Counter((one["tool_id"], one["status"]) for one in await house.recorded())
-        assert ended[("write", "ok")] == 1
-        assert sum(ended.values()) == 3
+        if way == "streams":
+            await hanging(house.place.upstream)
+        else:
+            async with http_upstream(house.place.folder) as address:
+                await hanging([address])
+        hung, wrote = await house.recorded()
+        assert [(one["tool_id"], one["status"]) for one in (hung, wrote)] == [
+            ("hang", "unknown"),
+            ("write", "ok"),
+        ]
+        assert hung["label"] == "witnessed", "the gateway said so; it was not the end of its permit"
+        given_up = seconds(wrote["scheduled_at"]) - seconds(hung["scheduled_at"])
+        assert 1 <= given_up < seconds(hung["deadline"]) - seconds(hung["scheduled_at"])
 
     run(scenario)
-    assert house.place.effects() == [{"text": "back"}]
+
+
+AGAIN: Any = {"claudecode/toolUseId": "toolu_1"}
+"""The client's own name for a call: with it, the same call made again is known for what it is."""
+IMPATIENT = {**POLICY, "tools": {**POLICY["tools"], "linger": {**POLICY["tools"]["hang"]}}}
+
+
+@pytest.mark.parametrize(
+    ("house", "status"), [(POLICY, "ok"), (IMPATIENT, "unknown")], indirect=["house"], ids=["in time", "late"]
+)
+def test_a_server_that_is_killed_in_the_middle_of_a_call_repeats_nothing(house: House, status: str) -> None:
+    async def scenario() -> None:
+        async with house.client() as client:
+            await client.list_tools()  # so that the SDK has no need to while the server is away
+            call = asyncio.create_task(client.call_tool("linger", {}, meta=AGAIN))
+            await until(lambda: house.place.effects() == ["linger"])
+            house.server.kill()
+            assert not call.done()
+            if status == "ok":  # else the time of its permit ends first
+                house.place.let_answer()
+                assert text_of(await call) == "lingered"
+            assert (await client.call_tool("write", {"text": "while it is away"})).is_error
+            house.server = ServerProcess(house.data, port=house.server.port)
+            assert (await call).is_error is (status == "unknown")
+            again = await client.call_tool("linger", {}, meta=AGAIN)
+            assert (told_of(again)["code"], told_of(again)["status"]) == ("REPEATED", status)
+            assert text_of(await client.call_tool("write", {"text": "back"})) == "written"
+        ended = [(one["tool_id"], one["status"]) for one in await house.recorded()]
+        assert ended == [("linger", status), ("write", "ok")]
+
+    run(scenario)
+    assert house.place.effects() == ["linger", {"text": "back"}]
+
+
+@pytest.mark.parametrize("house", [IMPATIENT], indirect=True)
+def test_a_gateway_that_is_killed_in_the_middle_of_a_call_repeats_nothing(house: House) -> None:
+    async def begin(session: str) -> Raw:
+        async with AsyncClient(house.url, house.gateway_token) as hook:
+            await hook.add_context(session, "announcement", tool_id="linger", join_key="toolu_1")
+        raw = await house.raw()
+        params = {"name": "linger", "arguments": {}, "_meta": AGAIN}
+        raw.send(id=1, method="tools/call", params=params)
+        return raw
+
+    async def scenario() -> None:
+        async with AsyncClient(house.url, house.gateway_token) as hook:
+            session = (await hook.declare_session(["h"], ONTOLOGY)).session_id
+        first = await begin(session)
+        await until(lambda: house.place.effects() == ["linger"])
+        first.process.send_signal(signal.SIGKILL)
+        await first.process.wait()
+        for status in ("running", "unknown"):
+            second = await begin(session)
+            told = (await second.answer())["result"]["_meta"]["beliefd"]
+            assert (told["code"], told["status"]) == ("REPEATED", status)
+            await second.end()
+            while not await house.recorded():  # noqa: ASYNC110 - it is elsewhere
+                await asyncio.sleep(0.1)
+        assert [(one["tool_id"], one["status"]) for one in await house.recorded()] == [("linger", "unknown")]
+
+    run(scenario)
+    assert house.place.effects() == ["linger"]
 
 
 def test_a_gateway_that_is_killed_in_the_middle_of_a_call_leaves_it_unknown(house: House) -> None:
     async def scenario() -> None:
-        arguments = ["-m", "beliefd", "mcp", "gateway", "--url", house.url, "--name", "files"]
-        process = await asyncio.create_subprocess_exec(
-            *(sys.executable, *arguments, "--", *house.place.upstream),
-            stdin=asyncio.subprocess.PIPE,
-            stdout=asyncio.subprocess.PIPE,
-            env={**os.environ, **ENV, "BELIEFD_TOKEN": house.gateway_token},
-        )
-        from tests.mcp.test_hostile import Raw
-
-        raw = Raw(process)
-        await raw.greet()
+        raw = await house.raw()
         raw.call(1, "write", text="before")
         assert (await raw.answer())["result"]["content"][0]["text"] == "written"
         raw.call(2, "hang")
         await asyncio.sleep(0.5)
-        process.send_signal(signal.SIGKILL)
-        await process.wait()
+        raw.process.send_signal(signal.SIGKILL)
+        await raw.process.wait()
         async with asyncio.timeout(30):
             while len(await house.recorded()) < 2:  # noqa: ASYNC110 - it is elsewhere
                 await asyncio.sleep(0.2)
@@ -300,6 +382,7 @@ def test_arguments_are_judged_by_the_pinned_schema_and_nothing_is_sent_that_does
 
 
 WITHOUT_CONTEXT = {name: value for name, value in POLICY.items() if name != "context"}
+CLOSED = {**POLICY, "context": {"closed": ["prompts"]}}
 OTHER_TELLERS = {**POLICY, "context": {"tellers": ["hook://*"]}}
 
 
@@ -309,6 +392,17 @@ def test_opened_resources_and_prompts_are_passed_on_where_nothing_told_would_cou
         async with house.client("--resources", "--prompts") as client:
             assert (await client.read_resource("note://one")).contents
             assert (await client.get_prompt("greet")).messages
+
+    run(scenario)
+
+
+@pytest.mark.parametrize("house", [CLOSED], indirect=True)
+def test_what_policy_closes_is_not_passed_on_though_the_gateway_opens_it(house: House) -> None:
+    async def scenario() -> None:
+        async with house.client("--resources", "--prompts") as client:
+            assert (await client.read_resource("note://one")).contents
+            with pytest.raises(MCPError, match="policy closes prompts"):
+                await client.get_prompt("greet")
 
     run(scenario)
 

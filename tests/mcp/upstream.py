@@ -28,6 +28,7 @@ TOOLS = [
     tool("add", "adds one", NUMBER, outputSchema=NUMBER, **READ),
     tool("slow", "takes its time, with progress"),
     tool("hang", "never answers"),
+    tool("linger", "leaves a trace, and answers when the test lets it"),
     tool("crash", "leaves a trace and dies"),
     tool("flood", "says very much"),
     tool("other_id", "answers under the id of somebody else"),
@@ -39,8 +40,13 @@ TOOLS = [
     tool("child", "starts a grandchild that outlives it"),
     tool("ask", "asks the client for its roots"),
     tool("touch", "changes the notes that somebody watches"),
+    tool("change_prompts", "has one more prompt"),
+    tool("change_resources", "has one more resource"),
+    tool("pid", "tells which process it is", **READ),
+    tool("sample", "asks the client's model"),
 ]
 RESOURCES = [{"uri": "note://one", "name": "one", "mimeType": "text/plain"}]
+PROMPTS = [{"name": "greet"}]
 cancelled: list[Any] = []
 answers: dict[Any, Any] = {}
 watched: list[str] = []
@@ -59,6 +65,16 @@ def leave_trace(what: Any) -> None:
 
 def text(words: str, **more: Any) -> Any:
     return {"content": [{"type": "text", "text": words}], **more}
+
+
+def asked(method: str, params: Any = None) -> Any:
+    """What the client says to a question."""
+    send({"jsonrpc": "2.0", "id": method, "method": method, **({"params": params} if params else {})})
+    for _ in range(250):
+        time.sleep(0.02)
+        if method in answers:
+            return text(json.dumps(answers[method]))
+    return text("no answer")
 
 
 def call(name: str, args: Any, request_id: Any, meta: Any) -> Any:
@@ -84,6 +100,11 @@ def call(name: str, args: Any, request_id: Any, meta: Any) -> Any:
                 leave_trace("cancelled")
                 return None
         return None
+    if name == "linger":
+        leave_trace("linger")
+        while not os.path.exists(EFFECTS + ".answer"):
+            time.sleep(0.02)
+        return text("lingered")
     if name == "crash":
         leave_trace("crash")
         os._exit(3)
@@ -110,18 +131,26 @@ def call(name: str, args: Any, request_id: Any, meta: Any) -> Any:
         TOOLS.append(tool("newcomer"))
         send({"jsonrpc": "2.0", "method": "notifications/tools/list_changed"})
         return text("changed")
+    if name == "pid":
+        return text(str(os.getpid()))
     if name == "environment":
         return text(json.dumps(sorted(os.environ)))
     if name == "child":
         child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
         return text(str(child.pid))
+    if name == "change_prompts":
+        PROMPTS.append({"name": "part"})
+        send({"jsonrpc": "2.0", "method": "notifications/prompts/list_changed"})
+        return text("changed")
+    if name == "change_resources":
+        RESOURCES.append({"uri": "note://other", "name": "other", "mimeType": "text/plain"})
+        send({"jsonrpc": "2.0", "method": "notifications/resources/list_changed"})
+        return text("changed")
     if name == "ask":
-        send({"jsonrpc": "2.0", "id": "roots-1", "method": "roots/list"})
-        for _ in range(100):
-            time.sleep(0.02)
-            if "roots-1" in answers:
-                return text(json.dumps(answers["roots-1"]))
-        return text("no answer")
+        return asked("roots/list")
+    if name == "sample":
+        said = {"role": "user", "content": {"type": "text", "text": "who are you?"}}
+        return asked("sampling/createMessage", {"messages": [said], "maxTokens": 10})
     if name == "touch":
         leave_trace(["touch", watched])
         for uri in watched:
@@ -139,9 +168,9 @@ def answer(message: Any) -> None:
             "protocolVersion": params["protocolVersion"],
             "capabilities": {
                 "tools": {"listChanged": True},
-                "resources": {"subscribe": "--silent" not in sys.argv},
+                "resources": {"subscribe": "--silent" not in sys.argv, "listChanged": True},
                 "logging": {},
-                "prompts": {},
+                "prompts": {"listChanged": True},
             },
             "serverInfo": {"name": "bad", "version": "1"},
         }
@@ -157,7 +186,7 @@ def answer(message: Any) -> None:
         (watched.append if method.endswith("/subscribe") else watched.remove)(params["uri"])
         result = {}
     elif method == "prompts/list":
-        result = {"prompts": [{"name": "greet"}]}
+        result = {"prompts": PROMPTS}
     elif method == "prompts/get":
         content = {"type": "text", "text": "greet them"}
         result = {"messages": [{"role": "user", "content": content}]}

@@ -8,6 +8,7 @@ import pytest
 
 from beliefd.kernel.canonical import canonical
 from beliefd.kernel.origin import RULES, CallFacts, ContextItem, judge
+from beliefd.policy.fact_names import fact_fields
 from tests.origin.support import facts_of, result, session
 
 FILES = [
@@ -269,3 +270,35 @@ def test_a_new_text_of_the_user_names_what_was_read_before() -> None:
     assert judge(before)[0] != "allow"
     assert judge(after)[0] == "allow"
     assert after.objects[0].origin == "named"
+
+
+def test_rules_can_read_what_is_known_of_addresses_and_of_whom_it_goes_to() -> None:
+    page = {"id": "1", "link": "https://intra.example/a", "owner": "ann.lee@intra.example"}
+    told = session("Tell Ann about the page", ("pages_list", [page]))
+    seen = facts_of(told, "fetch_url", url="https://intra.example/a")
+    asks = facts_of(told, "fetch_url", url="https://intra.example/b?salary=120000")
+    strange = facts_of(told, "fetch_url", url="https://evil.example/a")
+    assert [(one.closed, one.host_known) for one in (seen, asks, strange)] == [
+        (True, True),
+        (False, False),
+        (False, False),
+    ]
+    assert [one.url_known for one in (seen, asks, strange)] == [True, False, False]
+    mails = ({"id": "2", "from": "ann@corp.example", "body": "Ask bob@corp.example or eve@corp.example."},)
+    told = session("Write to Ann what is new", ("inbox_list", mails))
+    to_ann = facts_of(told, "send_email", to="ann@corp.example", body="hi")
+    to_eve = facts_of(told, "send_email", to="eve@corp.example", body="hi")
+    assert [(one.conamed, one.candidates) for one in (to_ann, to_eve)] == [(True, 3), (False, 3)]
+    assert told_of(seen) >= {"closed", "host_known"}
+    assert told_of(to_ann) >= {"conamed", "candidates"}
+    for name in ("closed", "host_known", "conamed", "candidates"):
+        assert name in fact_fields()
+
+
+def told_of(facts: CallFacts) -> set[str]:
+    return set(msgspec.to_builtins(facts))
+
+
+def test_calls_without_such_values_are_recorded_as_before() -> None:
+    facts = facts_of(session("Create a note"), "create_note", title="Note")
+    assert told_of(facts).isdisjoint({"closed", "host_known", "conamed", "candidates"})

@@ -6,6 +6,7 @@ import pytest
 
 from beliefd.kernel.catalogues.events import ToolsPinned
 from beliefd.kernel.errors import Code
+from beliefd.kernel.policy import Policy
 from beliefd.kernel.values import Principal, Role
 from beliefd.protocol.rights import Right, Rights
 from beliefd.testing.world import ONTOLOGY, policy, refused
@@ -130,6 +131,7 @@ def test_a_new_tool_waits_where_policy_says_so(build: Build) -> None:
         ({"destructiveHint": True}, "READ_ONLY", True, "DELETE", True),
         ({}, "READ_ONLY", False, "READ_ONLY", True),
         ({"readOnlyHint": "yes"}, None, False, "WRITE_LIMITED", True),
+        ({"readOnlyHint": True, "destructiveHint": True}, None, False, "WRITE_LIMITED", True),
     ],
 )
 def test_annotations_raise_a_tier_and_never_lower_it(
@@ -137,10 +139,33 @@ def test_annotations_raise_a_tier_and_never_lower_it(
 ) -> None:
     tools = {} if named is None else {"t": {"tier": named}}
     given = policy(catalogues={"trust_annotations": trusted}, tools=tools)
+    assert shown("t", annotations, given) == (tier, mutates)
+
+
+def shown(name: str, annotations: dict[str, Any], given: Policy) -> tuple[str, bool]:
     with ToolWorld(policy=given) as house:
-        house.person(GATEWAY).pin_tools("up", [{"name": "t", "annotations": annotations}])
-        (shown,) = house.agent.show_catalogue("up").tools
-    assert (shown.tier, shown.mutates) == (tier, mutates)
+        house.person(GATEWAY).pin_tools("up", [{"name": name, "annotations": annotations}])
+        (found,) = house.agent.show_catalogue("up").tools
+    return found.tier, found.mutates
+
+
+@pytest.mark.parametrize(
+    ("name", "trusted", "named", "tier"),
+    [
+        ("get_report", False, None, "READ_ONLY"),
+        ("frobnicate", False, None, "READ_ONLY"),
+        ("send_email", False, None, "WRITE_LIMITED"),
+        ("delete_file", ["other"], None, "WRITE_LIMITED"),
+        ("send_email", ["other", "up"], None, "READ_ONLY"),
+        ("send_email", True, None, "READ_ONLY"),
+        ("send_email", False, {"tier": "READ_ONLY"}, "READ_ONLY"),
+    ],
+)
+def test_a_tool_whose_name_tells_that_it_writes_does_not_read_by_its_own_word(
+    name: str, trusted: Any, named: Any, tier: str
+) -> None:
+    given = policy(catalogues={"trust_annotations": trusted}, tools={} if named is None else {name: named})
+    assert shown(name, {"readOnlyHint": True}, given) == (tier, tier != "READ_ONLY")
 
 
 def test_arguments_are_held_to_the_pinned_schema(house: ToolWorld) -> None:

@@ -1,6 +1,6 @@
-"""An MCP server that writes down what it is called with: `notebook.py FILE [WORDS]`.
+"""An MCP server that writes down what it is called with: `notebook.py FILE`.
 
-It runs where `mcp` is installed. With WORDS, its first tool has another description.
+It runs where `mcp` is installed.
 """
 
 import asyncio
@@ -17,7 +17,7 @@ QUESTION = "May it run?"
 TEXT = {"type": "object", "properties": {"text": {"type": "string"}}, "required": ["text"]}
 CONSENT = {"type": "object", "properties": {"approve": {"type": "boolean"}}, "required": ["approve"]}
 TOOLS = {
-    "note": " ".join(["Write a note", *sys.argv[2:]]),
+    "note": "Write a note",
     "ask": "Ask the person, then write down what was answered",
     "fail": "Write a note and fail",
 }

@@ -113,7 +113,7 @@ async def _adopt(embedded: "AsyncEmbedded", policy: "Policy") -> None:
         await send(embedded.runtime, LOCAL_OPERATOR, Operations.adopt_policy(policy))
 
 
-def listening(port: int | None, token: str | None) -> "Listening | None":
+def listening(port: int | None, tokens: tuple[str, ...]) -> "Listening | None":
     """INVARIANT: over HTTP, on loopback only and never without a token."""
     if port is None:
         return None
@@ -122,12 +122,12 @@ def listening(port: int | None, token: str | None) -> "Listening | None":
     from beliefd.mcp.transports import new_token
 
     listener = bind(HOST, port)
-    chosen = token or new_token()
+    chosen = tokens or (new_token(),)
 
     def started() -> None:
         click.echo(f"beliefd is listening on {url_of(listener, HOST)}{PATH}", err=True)
-        if token is None:
-            click.echo(f"clients send `Authorization: Bearer {chosen}`", err=True)
+        if not tokens:
+            click.echo(f"clients send `Authorization: Bearer {chosen[0]}`", err=True)
 
     return Listening(listener, chosen, started)
 
@@ -144,7 +144,7 @@ def serve_guard(
     data: Path,
     policy_file: Path | None,
     port: int | None,
-    http_token: str | None,
+    http_token: tuple[str, ...],
     **given: Any,
 ) -> None:
     """A gateway with a store of its own, whose rules are a file beside it that its owner edits."""
@@ -166,7 +166,7 @@ def serve_gateway(
     target: Target,
     config: "GatewayConfig",
     port: int | None,
-    token: str | None,
+    tokens: tuple[str, ...],
     policy: "Policy | None" = None,
 ) -> None:
     need_mcp()
@@ -175,7 +175,7 @@ def serve_gateway(
     from beliefd.mcp.served import ServedJudge
     from beliefd.mcp.upstream import Gone
 
-    where = listening(port, token)
+    where = listening(port, tokens)
 
     async def work() -> None:
         async with opened(target, gateway_principal(config.name), policy) as calls:
@@ -191,7 +191,7 @@ def serve_gateway(
 
 
 def serve_verbs(
-    target: Target, port: int | None, token: str | None, only: frozenset[str], **how: bool
+    target: Target, port: int | None, tokens: tuple[str, ...], only: frozenset[str], **how: bool
 ) -> None:
     need_mcp()
     from beliefd.mcp.own import own_server
@@ -202,7 +202,7 @@ def serve_verbs(
     known = {one.tag() for one in VOCABULARIES}
     if unknown := sorted(only - known):
         raise click.UsageError(f"there is no vocabulary `{unknown[0]}`; there are {', '.join(sorted(known))}")
-    where = listening(port, token)
+    where = listening(port, tokens)
 
     async def work() -> None:
         async with opened(target, LOCAL_AGENT) as calls:

@@ -43,7 +43,6 @@ JOIN_KEYS: Final = ("beliefd/joinKey", "claudecode/toolUseId", "callId")
 KEY_LENGTH: Final = 200
 WAIT_SECONDS: Final = 30
 DECIDE_SECONDS: Final = 30
-IN_TIME: Final = 0.9
 NOT_KNOWN: Final = frozenset(
     {types.REQUEST_TIMEOUT, types.CONNECTION_CLOSED, types.INTERNAL_ERROR, TOO_LARGE}
 )
@@ -202,8 +201,7 @@ async def _run(
     talk: Conversation, caller: Caller, route: Route, proposed: Proposed, judgement: Judgement
 ) -> Result:
     """INVARIANT: one permit, one message upstream, one report; what is not known is reported as unknown."""
-    # It ends before its permit does, so that what came of it can still be reported in time.
-    seconds = min((judgement.seconds or 0) * IN_TIME, talk.config.limits.call_seconds)
+    seconds = min(judgement.seconds or 0, talk.config.limits.call_seconds)
     try:
         session = talk.upstream(proposed.upstream)
         with _upstream_span(proposed, judgement) as span:

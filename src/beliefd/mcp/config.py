@@ -76,7 +76,8 @@ class Upstream(Settings, frozen=True):
     """A tool server: a command that talks over its standard streams, or an address.
 
     `environment` names the variables that the command gets beside the basic ones. `tools` is the route table:
-    the name that clients see, and the tool's name there; without it, all its tools by their own names.
+    the name that clients see, and the tool's name there. Of several upstreams each has one; without it,
+    a sole upstream has all its tools by their own names.
     `headers` names, per header of a request, the variable of the environment that holds its value.
     """
 

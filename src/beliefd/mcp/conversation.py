@@ -10,7 +10,7 @@ from typing import Any, Final
 import anyio
 import mcp_types as types
 from mcp.server.session import ServerSession
-from mcp.server.subscriptions import InMemorySubscriptionBus
+from mcp.server.subscriptions import InMemorySubscriptionBus, ListenHandler
 from mcp.shared.subscriptions import (
     PromptsListChanged,
     ResourcesListChanged,
@@ -48,7 +48,6 @@ class Shared(Struct, frozen=True):
 
     config: GatewayConfig
     judge: Judge
-    bus: InMemorySubscriptionBus
 
 
 class Conversation:
@@ -62,6 +61,9 @@ class Conversation:
         self.config = shared.config
         self.judge = shared.judge
         self.reports = Reports(shared.judge)
+        self.bus = InMemorySubscriptionBus()
+        self.listeners = ListenHandler(self.bus)
+        """How clients of the newest revision are told of changes."""
         self.front: ServerSession | None = None
         self.begun = False
         """Has a client of an older revision said that its session has begun?"""
@@ -227,9 +229,9 @@ class Conversation:
         if self.front.protocol_version not in MODERN_PROTOCOL_VERSIONS:
             await self.front.send_notification(message)
         elif isinstance(message, types.ResourceUpdatedNotification):
-            await self.shared.bus.publish(ResourceUpdated(uri=str(message.params.uri)))
+            await self.bus.publish(ResourceUpdated(uri=str(message.params.uri)))
         elif (event := LIST_CHANGED.get(type(message))) is not None:
-            await self.shared.bus.publish(event)
+            await self.bus.publish(event)
 
     async def _sample(self, params: Any) -> Any:
         """Where it is configured, the client's model answers for an upstream."""

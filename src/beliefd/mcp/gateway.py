@@ -10,7 +10,6 @@ from typing import Any, Final
 import mcp_types as types
 from mcp.server.context import ServerRequestContext
 from mcp.server.lowlevel import NotificationOptions, Server
-from mcp.server.subscriptions import InMemorySubscriptionBus, ListenHandler
 from mcp.shared.exceptions import MCPError
 
 from beliefd import __version__
@@ -23,6 +22,8 @@ from beliefd.mcp.judging import Judge
 Context = ServerRequestContext[Any, Any]
 SESSION_HEADER: Final = "mcp-session-id"
 SHARED: Final = "shared"
+CALLER: Final = "beliefd.caller"
+"""In the scope of a request over HTTP: which of the tokens it has shown."""
 IDLE_SECONDS: Final = 30 * 60
 """A client session over HTTP that has been silent for so long is over, and its upstreams end with it."""
 INSTRUCTIONS: Final = (
@@ -37,7 +38,7 @@ class Gateway:
 
     def __init__(self, config: GatewayConfig, judge: Judge) -> None:
         self.config = config
-        self._shared = Shared(config, judge, InMemorySubscriptionBus())
+        self._shared = Shared(config, judge)
         self._run = uuid.uuid4().hex
         self._talks: dict[str, Conversation] = {}
         self._spare: Conversation | None = None
@@ -59,11 +60,13 @@ class Gateway:
         """The client session of a request.
 
         Over standard streams there is one. Over HTTP the older revisions name theirs; the newest has none, so
-        that all its requests share one: with its ids alone, they could not be told apart.
+        that all its requests with one token share one: with their ids alone, they could not be told apart.
+
+        INVARIANT: what one user's client was told counts for no other's: each token has its own.
         """
         session = None if ctx.request is None else ctx.request.headers.get(SESSION_HEADER)
         numbered = ctx.request is None or session is not None
-        key = session or ("" if ctx.request is None else SHARED)
+        key = session or ("" if ctx.request is None else f"{SHARED}-{ctx.request.scope[CALLER]}")
         talk = self._talks.get(key)
         if talk is None:
             talk = self._talks[key] = self._new(key, numbered)
@@ -79,8 +82,8 @@ class Gateway:
 
     def schema_of(self, tool: str) -> dict[str, Any] | None:
         """What the SDK compares headers of the newest revision with; else it lists all tools per call."""
-        talk = self._talks.get(SHARED)
-        return None if talk is None else talk.schema_of(tool)
+        shared = (talk.schema_of(tool) for talk in self._talks.values() if not talk.numbered)
+        return next((schema for schema in shared if schema is not None), None)
 
     def _new(self, key: str, numbered: bool) -> Conversation:
         """INVARIANT: a key has the run of the gateway in it: ids of an earlier run mean other requests."""
@@ -143,13 +146,11 @@ def _server(gateway: Gateway) -> _Server:
     async def begun(ctx: Context, _: types.NotificationParams) -> None:
         gateway.talk(ctx).begun = True
 
-    passes_on = ListenHandler(gateway._shared.bus)
-
     async def listening(ctx: Context, params: types.SubscriptionsListenRequestParams) -> Any:
         for uri in params.notifications.resource_subscriptions or ():
             with suppress(MCPError):  # what nobody tells of is not told of
                 await passing.guarded(passing.watch_resource(gateway.talk(ctx), str(uri), True))
-        return await passes_on(ctx, params)
+        return await gateway.talk(ctx).listeners(ctx, params)
 
     server = _Server(
         f"beliefd gateway {config.name}",

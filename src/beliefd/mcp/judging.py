@@ -20,7 +20,7 @@ class Proposed(Struct, frozen=True):
 
 
 class Judgement(Struct, frozen=True, kw_only=True):
-    """What was decided. `seconds` is how long the permit lasts; without one, nothing may run.
+    """What was decided. `seconds` is how long the call may take; without a permit, nothing may run.
 
     `approval_id` is set where a person is asked, who decides at `inbox_url` or by `decide_at`; a program asks
     about it at `approval_url`.

@@ -9,6 +9,7 @@ import mcp_types as types
 from mcp.client.session import ClientSession
 from mcp.shared.exceptions import MCPError
 
+from beliefd.kernel.context.policy import READ_BY
 from beliefd.kernel.errors import BeliefdError
 from beliefd.mcp.config import opens
 from beliefd.mcp.conversation import Conversation
@@ -16,8 +17,7 @@ from beliefd.mcp.upstream import PAGES, Gone, words
 
 log = logging.getLogger("beliefd.mcp")
 T = TypeVar("T")
-RESOURCES = "resources/read"
-PROMPTS = "prompts/get"
+RESOURCES, PROMPTS = READ_BY
 NO_CONTEXT = "context"
 """What policy lacks, in the refusal of a server that keeps none."""
 

@@ -1,5 +1,6 @@
 """Which tool a name means: an explicit table, in which no two names can be taken for each other."""
 
+import json
 import re
 import unicodedata
 from collections.abc import Iterable, Mapping
@@ -17,6 +18,8 @@ PLAIN: Final = re.compile(r"[\x21-\x7e]{1,128}")
 """INVARIANT: names are plain ASCII: a letter of another script that looks the same is another name."""
 
 
+TOLD: Final = 100
+"""So many tools are named in an error."""
 DEPTH: Final = 50
 """Deeper nested values are not recorded, and a definition has some levels around it."""
 
@@ -74,6 +77,10 @@ def table_of(listed: Mapping[str, Iterable[types.Tool]], config: GatewayConfig) 
             if tool.name in by_name:
                 problems.append(f"upstream `{upstream}` lists the tool `{tool.name}` twice")
             by_name[tool.name] = tool
+        if wanted is None and len(config.upstreams) > 1:
+            # INVARIANT: whose tool a name means is written down, not found out from who lists it today.
+            problems.append(_needs_table(upstream, by_name))
+            continue
         names = {name: name for name in by_name} if wanted is None else wanted
         for shown, name in names.items():
             if name not in by_name:
@@ -85,6 +92,14 @@ def table_of(listed: Mapping[str, Iterable[types.Tool]], config: GatewayConfig) 
             else:
                 found.append(Route(shown, upstream, by_name[name]))
     return _without_twins(found, problems)
+
+
+def _needs_table(upstream: str, names: Iterable[str]) -> str:
+    """What to write, as it would show all tools by their own names."""
+    plain = [name for name in names if PLAIN.fullmatch(name)]
+    rows = [f"{json.dumps(name)}: {json.dumps(name)}" for name in plain[:TOLD]]
+    table = "{" + ", ".join(rows + ["..."] * (len(plain) > TOLD)) + "}"
+    return f"`$.upstreams.{upstream}` needs `tools` beside other upstreams; for all its own: `tools: {table}`"
 
 
 def _can_be_pinned(tool: types.Tool) -> bool:

@@ -15,10 +15,10 @@ from beliefd.mcp.transports import Beside, Ended, ends_on_signal, log_to_stderr,
 
 
 class Listening(Struct, frozen=True):
-    """Where clients come over HTTP."""
+    """Where clients come over HTTP, and what they show: each of them a token of its own."""
 
     listener: socket.socket
-    token: str
+    tokens: tuple[str, ...]
     started: Callable[[], None]
 
 
@@ -35,7 +35,7 @@ async def _serve(
     if listening is None:
         await over_streams(server, beside)
     else:
-        await over_http(server, listening.listener, listening.token, listening.started, ended, beside)
+        await over_http(server, listening.listener, listening.tokens, listening.started, ended, beside)
 
 
 async def _nobody(_: str) -> None:

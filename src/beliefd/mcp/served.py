@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from beliefd.client.asynchronous import AsyncCalls
 from beliefd.client.substrate import OutcomeTold
 from beliefd.kernel.errors import BeliefdError, Code
+from beliefd.kernel.substrate.calls import GRACE_MS
 from beliefd.kernel.substrate.constraints import Reason
 from beliefd.kernel.values import seconds
 from beliefd.mcp.judging import Judgement, Outcome, Pins, Proposed, Waiting
@@ -68,7 +69,7 @@ class ServedJudge:
         permit, link = answer.permit, answer.approval_url
         return Judgement(
             session_id=session_id,
-            seconds=None if permit is None else max(0.0, seconds(permit.expires_at) - time.time()),
+            seconds=None if permit is None else _time_to_run(seconds(permit.expires_at) - time.time()),
             call_id=answer.call_id,
             code=answer.reason_code,
             reasons=_told(answer.reasons),
@@ -99,6 +100,11 @@ class ServedJudge:
 
     async def tell(self, session_id: str, tool: str, text: str, structured: Any = None) -> None:
         await self._calls.add_context(session_id, "result", text, tool_id=tool)
+
+
+def _time_to_run(left: float) -> float:
+    """Of the time of a permit: its end is for reporting. Where clocks differ, some is left."""
+    return max(left - GRACE_MS / 1000, left / 10, 0.0)
 
 
 def _told(reasons: Sequence[Reason]) -> tuple[str, ...]:

@@ -3,23 +3,29 @@
 import asyncio
 import contextlib
 import hmac
+import json
 import logging
 import secrets
 import signal
 import socket
 import sys
-from collections.abc import AsyncIterator, Awaitable, Callable
-from typing import Any, Protocol
+from collections import OrderedDict
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from typing import Any, Final, Protocol
 
 from mcp.server.lowlevel import Server
 from mcp.server.streamable_http_manager import DEFAULT_SESSION_IDLE_TIMEOUT
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from beliefd.mcp.gateway import CALLER
 from beliefd.mcp.posts import PATH
 from beliefd.mcp.streams import standard_streams
 
 log = logging.getLogger("beliefd.mcp")
 Ended = Callable[[str], Awaitable[None]]
+SESSION: Final = b"mcp-session-id"
+MOST_SESSIONS: Final = 10_000
+"""Of client sessions that have begun, so many are known. One that nobody used for longest is over then."""
 
 
 class Beside(Protocol):
@@ -39,36 +45,56 @@ async def over_streams(server: Server[Any], beside: Beside | None = None) -> Non
 
 
 class Guard:
-    """INVARIANT: no request without the token, and none from a page in a browser on another origin."""
+    """INVARIANT: no request without a token, none from a page in a browser on another origin, and none in a
+    session that was begun with another token."""
 
-    def __init__(self, app: ASGIApp, token: str, ended: Ended) -> None:
+    def __init__(self, app: ASGIApp, tokens: tuple[str, ...], ended: Ended) -> None:
         self._app = app
-        self._token = token.encode()
+        self._tokens = tuple(token.encode() for token in tokens)
         self._ended = ended
+        self._begun: OrderedDict[bytes, int] = OrderedDict()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
         headers = dict(scope["headers"])
-        given = headers.get(b"authorization", b"").removeprefix(b"Bearer ")
-        if not hmac.compare_digest(given, self._token):
-            await _refuse(send)
+        caller, session = self._caller(headers), headers.get(SESSION)
+        if caller is None:
+            await _refuse(send, 401, "a token is needed", (b"www-authenticate", b"Bearer"))
             return
-        await self._app(scope, receive, send)
-        session = headers.get(b"mcp-session-id")
+        if session is not None and self._begun.get(session) != caller:
+            await _refuse(send, 404, "there is no such session")
+            return
+
+        async def learning(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                self._learn(caller, [value for name, value in message["headers"] if name.lower() == SESSION])
+            await send(message)
+
+        await self._app({**scope, CALLER: caller}, receive, learning)
         if scope["method"] == "DELETE" and session is not None:
+            self._begun.pop(session, None)
             await self._ended(session.decode("latin-1"))
 
+    def _caller(self, headers: Mapping[bytes, bytes]) -> int | None:
+        """Which of the tokens is shown. All are looked at: the time that it takes tells nothing."""
+        given = headers.get(b"authorization", b"").removeprefix(b"Bearer ")
+        same = [hmac.compare_digest(given, token) for token in self._tokens]
+        return same.index(True) if any(same) else None
 
-async def _refuse(send: Send) -> None:
-    start: Message = {
-        "type": "http.response.start",
-        "status": 401,
-        "headers": [(b"www-authenticate", b"Bearer"), (b"content-type", b"application/json")],
-    }
-    await send(start)
-    await send({"type": "http.response.body", "body": b'{"error":"a token is needed"}'})
+    def _learn(self, caller: int, sessions: list[bytes]) -> None:
+        for session in sessions:
+            self._begun[session] = caller
+            self._begun.move_to_end(session)
+        while len(self._begun) > MOST_SESSIONS:
+            self._begun.popitem(last=False)
+
+
+async def _refuse(send: Send, status: int, words: str, *headers: tuple[bytes, bytes]) -> None:
+    told = [*headers, (b"content-type", b"application/json")]
+    await send({"type": "http.response.start", "status": status, "headers": told})
+    await send({"type": "http.response.body", "body": json.dumps({"error": words}).encode()})
 
 
 def new_token() -> str:
@@ -78,7 +104,7 @@ def new_token() -> str:
 async def over_http(
     server: Server[Any],
     listener: socket.socket,
-    token: str,
+    tokens: tuple[str, ...],
     started: Callable[[], None],
     ended: Ended,
     beside: Beside | None = None,
@@ -90,7 +116,7 @@ async def over_http(
     theirs = server.streamable_http_app(
         streamable_http_path=PATH, host="127.0.0.1", session_idle_timeout=idle
     )
-    app = Guard(theirs if beside is None else beside.before(theirs), token, ended)
+    app = Guard(theirs if beside is None else beside.before(theirs), tokens, ended)
 
     class Running(uvicorn.Server):
         async def startup(self, sockets: list[socket.socket] | None = None) -> None:

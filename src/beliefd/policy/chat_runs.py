@@ -10,7 +10,9 @@ from msgspec import UNSET, UnsetType
 
 from beliefd.kernel.errors import invalid
 from beliefd.kernel.origin import CallFacts, ContextItem, Lexicon, Session, ToolInfo
+from beliefd.kernel.origin.tools import as_hinted
 from beliefd.kernel.values import Id, Object, Value
+from beliefd.policy.lexicons import ALL, shipped_lexicon
 
 MAX_LINE: Final = 16 * 1024 * 1024
 MAX_MESSAGES: Final = 10_000
@@ -132,15 +134,15 @@ def _tool(tool: _Tool) -> ToolInfo:
 
 
 def annotated(tool: ToolInfo, hints: Mapping[str, Any]) -> ToolInfo:
-    """A tool with the hints of the protocol that tools are announced in."""
-    reads = hints.get("readOnlyHint")
-    return msgspec.structs.replace(
+    """A tool with the hints of the protocol that tools are announced in; `tier` is an operator's word."""
+    told = msgspec.structs.replace(
         tool,
-        tier=hints.get("tier") or (None if reads is None else "read" if reads else "write"),
         open_world=hints.get("openWorldHint"),
-        destructive=None if reads else hints.get("destructiveHint"),
+        destructive=hints.get("destructiveHint"),
         identity=bool(hints.get("identityHint", False)),
     )
+    told = as_hinted(told, hints.get("readOnlyHint"), shipped_lexicon(ALL))
+    return msgspec.structs.replace(told, tier=hints.get("tier") or told.tier)
 
 
 def _steps(

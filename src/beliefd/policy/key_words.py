@@ -69,7 +69,7 @@ KEYS: Final[dict[str, dict[str, str]]] = {
     },
     "CataloguesPolicy": {
         "new_tools": "Whether a tool that comes new into a catalogue waits for a person.",
-        "trust_annotations": "Whether a tool that does not say that it destroys nothing counts as DELETE.",
+        "trust_annotations": "Whether what tools say of themselves counts: of all, or of these upstreams.",
     },
     "ContentPolicy": {
         "max_bytes_per_principal": "How many bytes of one principal are kept.",
@@ -85,6 +85,7 @@ KEYS: Final[dict[str, dict[str, str]]] = {
         "lexicon": "The language in which texts are read.",
         "max_bytes": "How large one item may be.",
         "max_items": "How many items a session takes.",
+        "closed": "What no gateway passes on from tool servers, whatever its own file opens.",
     },
     "EliminationPolicy": {
         "require": "Whether an elimination must cite what somebody else than its author has seen.",

@@ -23,9 +23,11 @@ OVER_HTTP = together(
     ),
     option(
         "--http-token",
+        multiple=True,
         envvar="BELIEFD_MCP_TOKEN",
         show_envvar=True,
-        help="What clients show to be let in over HTTP. Without it, one is made and printed.",
+        help="What a client shows to be let in over HTTP. Can be repeated, one per user; in the variable, "
+        "with blanks between. Without it, one is made and printed.",
     ),
 )
 
@@ -37,7 +39,7 @@ OVER_HTTP = together(
 @option("--output-schemas", "schemas", is_flag=True, help="Say of each tool what its answers are made of.")
 @target_options
 def serve(
-    target: Target, port: int | None, http_token: str | None, only: tuple[str, ...], **how: bool
+    target: Target, port: int | None, http_token: tuple[str, ...], only: tuple[str, ...], **how: bool
 ) -> None:
     """Offer the verbs of an agent as tools, and snapshot, audit and inbox as resources.
 
@@ -66,7 +68,9 @@ def serve(
 @OVER_HTTP
 @OTLP
 @target_options
-def gateway(target: Target, port: int | None, http_token: str | None, otlp: str | None, **given: Any) -> None:
+def gateway(
+    target: Target, port: int | None, http_token: tuple[str, ...], otlp: str | None, **given: Any
+) -> None:
     """Stand between a client and the tool server COMMAND (or its http:// address): every call is judged."""
     from beliefd.cli.gateways import config_of, serve_gateway
 

@@ -100,14 +100,14 @@ def _reason(upstream: str, tool: OfferedTool, was: OfferedTool | None) -> str:
     return f"`{upstream}` defines `{tool.name}` otherwise than it was pinned: {told}"
 
 
-def annotated_tier(tool: OfferedTool, policy: Policy) -> TierName | None:
-    """What the annotations of a tool say of it; None if they say nothing.
+def annotated_tier(tool: OfferedTool, *, reads: bool, trusted: bool) -> TierName | None:
+    """What the annotations of a tool say of it; None if they say nothing. `reads`: that it reads counts.
 
     They are a stranger's word: only where policy trusts them do they make a tool as dangerous as DELETE.
     """
-    if tool.hints("readOnlyHint") is True:
+    if reads:
         return "READ_ONLY"
-    if tool.hints("destructiveHint") is not False and (policy.catalogues or CATALOGUES).trust_annotations:
+    if tool.hints("destructiveHint") is not False and trusted:
         return "DELETE"
     told = (tool.hints("readOnlyHint"), tool.hints("destructiveHint"))
     return None if told == (None, None) else "WRITE_LIMITED"

@@ -3,6 +3,7 @@
 from typing import Annotated, Final, Literal
 
 import msgspec
+from msgspec import UNSET, UnsetType
 
 from beliefd.kernel.names import ALL, covers, refuse_loose
 from beliefd.kernel.values import Id, Principal, Role, Value
@@ -10,6 +11,9 @@ from beliefd.kernel.values import Id, Principal, Role, Value
 MAX_CONTEXT_BYTES: Final = 1024 * 1024
 MAX_CONTEXT_ITEMS: Final = 20_000
 
+Reading = Literal["resources", "prompts"]
+READ_BY: Final[dict[str, Reading]] = {"resources/read": "resources", "prompts/get": "prompts"}
+"""What a gateway passes on beside results of tools, by the name under which it is told."""
 ToolKind = Literal["read", "directory", "open", "egress", "write"]
 
 
@@ -21,7 +25,8 @@ class ContextPolicy(Value, frozen=True):
     `tools` says what tools do that their callers run and whose names do not tell, by id or all of a prefix:
     `directory` reads who is who, `open` reads what strangers write, `egress` reads at an address it is given.
     What changes nothing but files inside the user's project counts as harmless where `project` is `free`.
-    `max_bytes` and `max_items` are how large one item may be, and how many a session takes.
+    `max_bytes` and `max_items` are how large one item may be, and how many a session takes. What is `closed`
+    no gateway passes on, whatever its own file opens.
     """
 
     tellers: tuple[Id, ...] = ("gateway://*", "hook://*", "adapter://*")
@@ -32,6 +37,8 @@ class ContextPolicy(Value, frozen=True):
     lexicon: Literal["all", "de", "en", "es"] = "en"
     max_bytes: Annotated[int, msgspec.Meta(ge=1, le=16 * 1024 * 1024)] = MAX_CONTEXT_BYTES
     max_items: Annotated[int, msgspec.Meta(ge=1, le=1_000_000)] = MAX_CONTEXT_ITEMS
+    # Not in the hash while it is not given: what was adopted before there was any keeps its hash.
+    closed: Annotated[tuple[Reading, ...], msgspec.Meta(max_length=2)] | UnsetType = UNSET
 
     def __post_init__(self) -> None:
         refuse_loose(self.tellers, "/", "tellers")

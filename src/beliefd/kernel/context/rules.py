@@ -7,6 +7,7 @@ from msgspec import UNSET
 from beliefd.kernel.context.commands import AddContext
 from beliefd.kernel.context.events import ContextAdded
 from beliefd.kernel.context.findings import ContextFindings
+from beliefd.kernel.context.policy import READ_BY
 from beliefd.kernel.context.state import ContextRecord
 from beliefd.kernel.errors import Code
 from beliefd.kernel.event import Refused, refused
@@ -30,6 +31,8 @@ def add_context(session: Session, command: AddContext, facts: Facts) -> ContextA
     if isinstance(found, ContextFindings) and found.opened_by is not UNSET:
         text = f"this session was opened by `{found.opened_by}`: others than its owner tell nothing here"
         return refused(Code.FORBIDDEN, text, "$")
+    if (reading := READ_BY.get(command.tool_id or "")) in (policy.closed or ()):
+        return refused(Code.FORBIDDEN, f"policy closes {reading} of tool servers (`context.closed`)", "$")
     if len(session.context.items) >= policy.max_items:
         text = f"a session takes {policy.max_items} items of context at most"
         return refused(Code.QUOTA_EXCEEDED, text, "$", limit=policy.max_items)

@@ -7,8 +7,8 @@ from msgspec.structs import replace
 
 from beliefd.kernel.catalogues.state import OfferedTool
 from beliefd.kernel.context.policy import ContextPolicy, ToolKind
-from beliefd.kernel.origin import ToolInfo
-from beliefd.kernel.origin.tools import Tier
+from beliefd.kernel.origin import Lexicon, ToolInfo
+from beliefd.kernel.origin.tools import Tier, as_hinted
 from beliefd.kernel.substrate.tools import ToolDefinition
 
 TIER_OF: Final[Mapping[ToolKind, Tier]] = {
@@ -43,20 +43,26 @@ def as_operator_says(info: ToolInfo, policy: ContextPolicy) -> ToolInfo:
     return replace(info, tier=TIER_OF[said], open_world=opens, identity=said == "directory" or info.identity)
 
 
-def pinned_info(tool: OfferedTool, named: ToolDefinition | None, policy: ContextPolicy) -> ToolInfo:
-    """What a tool's own server says of it, as it was pinned, and what policy says, which counts more.
-
-    Where nobody says whether it reads or writes, its name does.
-    """
-    reads = tool.hints("readOnlyHint")
+def hinted_info(tool: OfferedTool, lexicon: Lexicon, *, trusted: bool) -> ToolInfo:
+    """What a tool's own server says of it, as far as that counts."""
     info = ToolInfo(
         tool_id=tool.name,
         description=tool.description,
         schema=tool.input_schema,
-        tier=None if reads is None else "read" if reads else "write",
         open_world=tool.hints("openWorldHint"),
-        destructive=None if reads else tool.hints("destructiveHint"),
+        destructive=tool.hints("destructiveHint"),
     )
+    return as_hinted(info, tool.hints("readOnlyHint"), lexicon, trusted=trusted)
+
+
+def pinned_info(
+    tool: OfferedTool, named: ToolDefinition | None, policy: ContextPolicy, lexicon: Lexicon, trusted: bool
+) -> ToolInfo:
+    """What a tool's own server says of it, as it was pinned, and what policy says, which counts more.
+
+    Where nobody says whether it reads or writes, its name does.
+    """
+    info = hinted_info(tool, lexicon, trusted=trusted)
     if named is not None and (named.tier != "READ_ONLY" or named.mutates):
         return replace(info, tier="write")
     return as_operator_says(info, policy)

@@ -1,14 +1,15 @@
 """Works out the facts about one call. What it reads of the session are lookups."""
 
-import re
 from collections.abc import Mapping
 from typing import Any, Final
 
+from msgspec import UNSET
 from msgspec.structs import replace
 
+from beliefd.kernel.origin.addresses import host_wanted, is_alone, is_closed, is_host_known, leads_out
 from beliefd.kernel.origin.arguments import Call, Leaf, fact_of, sorted_leaves, where_is
 from beliefd.kernel.origin.facts import RANK, CallFacts, Trust, ValueFact, reason
-from beliefd.kernel.origin.index import HOST, Place, Wanted
+from beliefd.kernel.origin.index import Wanted
 from beliefd.kernel.origin.memory import Found, Memory
 from beliefd.kernel.origin.naming import leaves
 from beliefd.kernel.origin.pages import drives, on_page
@@ -18,13 +19,11 @@ from beliefd.kernel.origin.spelling import (
     atoms,
     folded,
     host_of,
-    is_file_name,
     joined_accounts,
     name_words,
-    tells_a_user,
 )
 from beliefd.kernel.origin.tables import tables
-from beliefd.kernel.origin.tools import Tier, ToolInfo, Trade, goes_out, is_address, is_host, trade
+from beliefd.kernel.origin.tools import Tier, ToolInfo, Trade, goes_out, trade
 from beliefd.kernel.origin.wishes import carries_secret, commanded_by, is_intended
 from beliefd.kernel.values import Id, Object
 
@@ -61,6 +60,8 @@ def call_facts(session: Memory, tool: ToolInfo, args: Object, catalogue: Mapping
     said = {kind: kind in session.speech.phrases for kind in session.lexicon.says}
     orders, commanded = commanded_by(call)
     sinks = _sinks(call, said)
+    out = [leaf for leaf in pieces if leads_out(leaf)] if call.tier == "egress" else []
+    closed, known = [is_closed(call, leaf) for leaf in out], [is_host_known(call, leaf) for leaf in out]
     facts = CallFacts(
         tool_id=tool.tool_id,
         tier=call.tier,
@@ -86,9 +87,11 @@ def call_facts(session: Memory, tool: ToolInfo, args: Object, catalogue: Mapping
         crowded=crowded,
         truncated=session.heard.left_out,
         user_spoke=bool(session.asked),
-        url_known=call.tier != "egress" or all(_url_known(call, leaf) for leaf in pieces if _leads_out(leaf)),
+        url_known=all(map(any, zip(closed, known, strict=True))),
+        closed=all(closed) if out else UNSET,
+        host_known=all(known) if out else UNSET,
     )
-    return _concluded(replace(facts, **said))
+    return _concluded(replace(facts, **said, **_named_alike(call)))
 
 
 def _as_sink(leaf: Leaf, session: Memory) -> Leaf:
@@ -262,6 +265,17 @@ def _trust(call: Call, leaf: Leaf, at: Found, said: Mapping[str, bool]) -> Trust
     return "foreign"
 
 
+def _named_alike(call: Call) -> dict[str, Any]:
+    """Does the user name all whom it goes to, and among how many was each chosen, at most?"""
+    values = [leaf.value for leaf in call.leaves if leaf.kind == "sink" and call.tier != "read"]
+    if not values:
+        return {}
+    places = [(one, call.session.origin(one, sink=True).place) for one in values if one is not None]
+    counts = [len(place.record.shapes.get(one.shape, ())) for one, place in places if place is not None]
+    conamed = all(one is not None and _conamed(call, one) for one in values)
+    return {"conamed": conamed, "candidates": max(counts, default=0)}
+
+
 def _conamed(call: Call, value: Wanted) -> bool:
     """The address bears a name of the user's text, and no other known address does."""
     before = value.key.rpartition("@")[0] if value.shape == "email" else value.key
@@ -269,70 +283,9 @@ def _conamed(call: Call, value: Wanted) -> bool:
     return any(call.session.named_by.get(name, {value.key}) <= {value.key} for name in names)
 
 
-def _leads_out(leaf: Leaf) -> bool:
-    if leaf.kind == "path":
-        return is_address(leaf.text)
-    hosted = leaf.value is not None and leaf.value.shape == "host"
-    hosted = hosted or (is_host(leaf.text, leaf.words) and not is_file_name(folded(leaf.text).strip()))
-    return leaf.kind == "sink" or hosted or is_address(leaf.text)
-
-
-def _url_known(call: Call, leaf: Leaf) -> bool:
-    """The user's, the system's, or seen outside of the open world; or its host is and it asks nothing new."""
-    if leaf.value is None:
-        return False
-    at = call.session.origin(leaf.value)
-    if at.origin in ("user", "system", "own", "directory"):
-        return True
-    places = [place for place, _ in call.session.heard.places(leaf.value)]
-    closed = [place for place in places if place.record.how != "open"]
-    if at.place is not None and any(_points_there(place, call) for place in closed):
-        return True
-    host = host_of(leaf.value.key)
-    if tells_a_user(leaf.value.key) or not call.session.host_seen(host):
-        return False
-    return bool(places) or _asks_nothing_new(leaf.text, call, host)
-
-
-def _points_there(place: Place, call: Call) -> bool:
-    """Of a document that the user speaks of, its one address is meant, if there is no other in it."""
-    return place.kind != "text" or not place.record.named or _alone(place, call)
-
-
-def _alone(place: Place, call: Call) -> bool:
-    """Has the record one link, or does the user want several?"""
-    shapes = place.record.shapes
-    count = len(shapes.get("url", ())) + len(shapes.get("host", ()))
-    return count <= 1 or "plural" in call.session.speech.phrases
-
-
-def _asks_nothing_new(url: str, call: Call, host: str) -> bool:
-    """What it asks there are the words of the user, or such that say nothing.
-
-    A path may ask, too, where a field brought the host.
-    """
-    session, one = call.session, _host_wanted(host)
-    known, plain = {*session.speech.words, *session.lexicon.stops}, folded(url)
-    asked = plain.partition("?")[2]
-    if not session.said.has(one) and not session.told.has(one):
-        asked = re.sub(r"^(?:[a-z][a-z0-9+.-]*:)?[/\\]*[^/?]*", "", plain)
-        for place, _ in session.heard.places(one):
-            known.update(place.tokens if place.kind == "field" else ())
-    fresh = [word for word in re.findall(r"[^\W_]+", asked) if word not in known]
-    return len(fresh) <= _LETTERS and all(len(word) == 1 for word in fresh)
-
-
-_LETTERS: Final = 2
-"""So many single letters tell nothing: `?q=`, `/p/`."""
-
-
-def _host_wanted(host: str) -> Wanted:
-    return Wanted(f"{HOST}{host}", (host,), True, "host")
-
-
 def _linked(call: Call, value: Wanted) -> Found:
     """Where a link is from. One that stands nowhere is from where its host is: the rest may tell of you."""
-    session, one = call.session, _host_wanted(host_of(value.key))
+    session, one = call.session, host_wanted(host_of(value.key))
     at = session.origin(value)
     if at.origin != "model" or value.shape not in ("url", "host"):
         return at
@@ -356,7 +309,7 @@ def _links(call: Call) -> tuple[ValueFact, ...]:
                 inner = Leaf(leaf.name, leaf.words, atom.key, "link", value)
                 at = _linked(call, value)
                 whole = at.place is None or call.session.heard.has(value)
-                sole = whole and (at.place is None or _alone(at.place, call))
+                sole = whole and (at.place is None or is_alone(at.place, call))
                 trust: Trust = "sole" if sole else "foreign"
                 found.append(fact_of(inner, at.origin, where_is(at), trust=trust))
     return tuple(found)

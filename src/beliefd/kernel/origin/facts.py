@@ -41,7 +41,11 @@ class CallFacts(Value, frozen=True):
 
     `user_spoke`: the session was told a text of the user. `sink_in_text`: of whom it goes to without being
     trusted, somebody stands in what was read, so that it is not the model's own. `place_foreign`: all of
-    these are places to write to, and nobody's address. Entries without these three are older.
+    these are places to write to, and nobody's address. Of addresses that it reads at, `closed`: all were seen
+    outside what strangers write; `host_known`: their hosts are known, and nothing new is asked there. Of whom
+    it goes to, `conamed`: the user names them all, and no other known address is called so; `candidates`: so
+    many values of the kind are where one is from, at most. Entries without these are older, or of calls with
+    no such values.
     """
 
     tool_id: Id
@@ -79,3 +83,7 @@ class CallFacts(Value, frozen=True):
     user_spoke: bool | UnsetType = UNSET
     sink_in_text: bool | UnsetType = UNSET
     place_foreign: bool | UnsetType = UNSET
+    closed: bool | UnsetType = UNSET
+    host_known: bool | UnsetType = UNSET
+    conamed: bool | UnsetType = UNSET
+    candidates: int | UnsetType = UNSET

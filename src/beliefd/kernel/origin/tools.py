@@ -8,6 +8,7 @@ from itertools import pairwise
 from typing import Any, Final, Literal
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from beliefd.kernel.origin.lexicon import BIT, Class, Lexicon
 from beliefd.kernel.origin.spelling import ENDING, folded, is_file_name, name_words
@@ -53,6 +54,19 @@ def trade(tool: ToolInfo, lexicon: Lexicon) -> Trade:
     bare = not properties(tool)
     about = tool.description[:400]
     return _trade(tool.tool_id, about, bool(tool.destructive), bare, tool.tier, _Held(lexicon))
+
+
+def as_hinted(tool: ToolInfo, reads: bool | None, lexicon: Lexicon, *, trusted: bool = False) -> ToolInfo:
+    """A tool with what its own server says: that it only reads, or that it does not.
+
+    INVARIANT: such a word raises what a tool is taken for, and never lowers it. So it makes a reading only of
+    a tool whose name and description do not tell that it does more, unless the server is `trusted`.
+    """
+    if not reads:
+        return tool if reads is None else replace(tool, tier="write")
+    told = trade(replace(tool, tier=None, destructive=None), lexicon)
+    silent = told.name == "other" and not tool.destructive and not disguised(tool.tool_id)
+    return replace(tool, tier="read", destructive=None) if trusted or told.reads or silent else tool
 
 
 class _Held:

@@ -6,14 +6,18 @@ from typing import Final
 from msgspec import UNSET, UnsetType
 from msgspec.structs import replace
 
+from beliefd.kernel.catalogues.policy import CATALOGUES
 from beliefd.kernel.catalogues.rules import annotated_tier
 from beliefd.kernel.catalogues.state import CATALOGUE, Catalogue, OfferedTool, Pinned
+from beliefd.kernel.context.policy import ContextPolicy
+from beliefd.kernel.context.tools import hinted_info
 from beliefd.kernel.policy import Policy
 from beliefd.kernel.state import Session
 from beliefd.kernel.substrate.proposals import CallCandidate, Candidate
 from beliefd.kernel.substrate.tools import ToolDefinition
 from beliefd.kernel.values import DEFAULT_SPACE, Tier, TierName
 from beliefd.ledger.replay import Position
+from beliefd.policy.lexicons import shipped_lexicon
 from beliefd.steward.facts.caller_tools import CallerTool, Offered, caller_tool
 from beliefd.steward.spaces import Spaces
 
@@ -26,13 +30,18 @@ def catalogue_session(upstream: str, space: str) -> str:
     return f"{CATALOGUE}{upstream}" + ("" if space == DEFAULT_SPACE else f"@{space}")
 
 
-def offered_definition(pin: Pinned, policy: Policy) -> ToolDefinition:
-    """A pinned tool with what policy says of it.
+def offered_definition(pin: Pinned, upstream: str, policy: Policy) -> ToolDefinition:
+    """A pinned tool of an upstream with what policy says of it.
 
-    INVARIANT: its annotations raise what policy says, and never lower it.
+    INVARIANT: its annotations raise what policy says, and never lower it, nor what its name tells.
     """
     tool, named = pin.tool, policy.tools.get(pin.tool.name)
-    hinted = annotated_tier(tool, policy)
+    trusted = (policy.catalogues or CATALOGUES).trusts(upstream)
+    reads = tool.hints("readOnlyHint") is True
+    if reads and named is None:
+        words = shipped_lexicon((policy.context or ContextPolicy()).lexicon)
+        reads = hinted_info(tool, words, trusted=trusted).tier == "read"
+    hinted = annotated_tier(tool, reads=reads, trusted=trusted)
     told: list[TierName] = [] if hinted is None else [hinted]
     told.append("WRITE_LIMITED" if named is None and hinted is None else "READ_ONLY")
     definition = ToolDefinition() if named is None else named
@@ -41,7 +50,7 @@ def offered_definition(pin: Pinned, policy: Policy) -> ToolDefinition:
         schema=tool.input_schema,
         description="",
         tier=max((*told, definition.tier), key=lambda name: Tier[name]),
-        mutates=definition.mutates or tool.hints("readOnlyHint") is not True,
+        mutates=definition.mutates or not reads,
         timeout_ms=TIMEOUT_MS if named is None else named.timeout_ms,
         executor="caller",
         network=_reaches(tool, definition),
@@ -64,7 +73,7 @@ class Catalogues:
         self._fresh = fresh
         self._spaces = spaces
         self._policy: Policy | None = None
-        self._known: dict[str, CallerTool] = {}
+        self._known: dict[tuple[str, str], CallerTool] = {}
         self._held: dict[tuple[str, str], Catalogue] = {}
 
     async def held(self, upstream: str, space: str) -> Catalogue | None:
@@ -94,15 +103,16 @@ class Catalogues:
         space = None if session is None else await self._spaces.of(session.session_id)
         space = space or DEFAULT_SPACE
         held = {upstream: await self.held(upstream, space) for upstream, _ in names}
-        return {name: self._tool(held[name[0]], name[1], policy) for name in names}
+        return {name: self._tool(held[name[0]], *name, policy) for name in names}
 
-    def _tool(self, held: Catalogue | None, name: str, policy: Policy) -> CallerTool | None:
+    def _tool(self, held: Catalogue | None, upstream: str, name: str, policy: Policy) -> CallerTool | None:
         pin = None if held is None else held.pinned(name)
         if pin is None:
             return None
         if self._policy is not policy or len(self._known) >= MOST_KEPT:
             self._policy, self._known = policy, {}
-        if pin.hash not in self._known:
-            made = caller_tool(name, offered_definition(pin, policy))
-            self._known[pin.hash] = replace(made, definition_hash=pin.hash)
-        return self._known[pin.hash]
+        key = (upstream, pin.hash)
+        if key not in self._known:
+            made = caller_tool(name, offered_definition(pin, upstream, policy))
+            self._known[key] = replace(made, definition_hash=pin.hash)
+        return self._known[key]

@@ -5,12 +5,14 @@ from typing import Any, Final
 
 from msgspec import Struct, UnsetType
 
+from beliefd.kernel.catalogues.policy import CATALOGUES
 from beliefd.kernel.context.policy import ContextPolicy
 from beliefd.kernel.context.tools import UNDECLARED, info_of, pinned_info
 from beliefd.kernel.names import ALL
 from beliefd.kernel.origin import ToolInfo
 from beliefd.kernel.policy import Policy
 from beliefd.kernel.state import Session
+from beliefd.policy.lexicons import shipped_lexicon
 from beliefd.steward.facts.catalogues import Catalogues
 from beliefd.tools.registry import Registry
 
@@ -55,7 +57,11 @@ class ToolInfos:
         made = self._pins.get(upstream)
         if made is None or made[0] is not held.pins or made[1] is not policy:
             told, named = policy.context or ContextPolicy(), policy.tools
-            infos = {name: pinned_info(pin.tool, named.get(name), told) for name, pin in held.pins.items()}
+            words, trusted = shipped_lexicon(told.lexicon), (policy.catalogues or CATALOGUES).trusts(upstream)
+            infos = {
+                name: pinned_info(pin.tool, named.get(name), told, words, trusted)
+                for name, pin in held.pins.items()
+            }
             if len(self._pins) >= MOST_KEPT:
                 self._pins.clear()
             made = self._pins[upstream] = (held.pins, policy, infos)

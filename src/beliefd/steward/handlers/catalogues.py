@@ -94,8 +94,8 @@ class CatalogueHandlers(Struct, frozen=True):
                     pin,
                     name=pin.tool.name,
                     definition_hash=pin.hash,
-                    tier=policy.tool_tier(pin.tool.name, offered_definition(pin, policy).tier),
-                    mutates=offered_definition(pin, policy).mutates,
+                    tier=policy.tool_tier(pin.tool.name, offered_definition(pin, upstream, policy).tier),
+                    mutates=offered_definition(pin, upstream, policy).mutates,
                 )
                 for pin in pins
             ],
