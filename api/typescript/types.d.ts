@@ -60,6 +60,16 @@ export type Amounts = {
   disk_bytes?: number;
 };
 
+/** A place that this server writes checkpoints to: the size of the last that reached it, and why no newer one has. Events up to that size are covered by an anchored checkpoint. */
+export type AnchorView = {
+  /** Where the file with the archived ledger is */
+  place: string;
+  /** How large it is, in bytes */
+  size?: number | null;
+  /** Why it failed; empty if it did not */
+  failure?: string | null;
+};
+
 /** More for a calibration set: class probabilities with known labels, or the scores themselves. */
 export type AppendCalibration = {
   /** Its name */
@@ -134,7 +144,7 @@ export type Approval = {
   successor?: string | null;
 };
 
-/** All that a person needs to decide: what it is about, why it stopped, what it costs, what changes. The `subject` keeps its content when the item is decided. A bundle has the `title` and the `tier` of its riskiest claim; `raised` are the claims whose tier is higher than their `risk_tier`, `standings` is what claims rest on. `proposer` is the principal that proposed it, `proposers` are also those who edited it. `asking` are the gates whose questions a yes answers, and `required` how many people must agree by today's policy. `cannot_run` says why a yes would be in vain now, `came_to` what became of an approved call. `allowed_decisions` are without a yes for a person who proposed or edited it, under whatever name. `progress` says who has agreed while it waits, and still may; `overridden` which gates people let it pass. `ended` are claims of a published bundle that do not stand any more, `corrects` is what it puts right. `measurements` with their raw answers, and `proposition`, if a status would change, are there if the item was asked for by itself. In a list, what is very long comes `shortened`, without its content. `foreign` is there if the session began elsewhere: words that were said there do not count, and who imported it cannot decide. `call` says how a call or a change of state was judged, `before` which of the last settled items of the session were about the same (null if there are too many to look), `follows` which item led to this one; these are there if it was asked for by itself. `session_title` is what the session is called, `signs` what was found out about a call that speaks for care, the gravest first, and `decided_at` when a settled item was settled, where its ledger says so in its words. `observed` are the values of observations that claims cite, in words, by source. */
+/** All that a person needs to decide: what it is about, why it stopped, what it costs, what changes. The `subject` keeps its content when the item is decided. A bundle has the `title` and the `tier` of its riskiest claim; `raised` are the claims whose tier is higher than their `risk_tier`, `standings` is what claims rest on. `proposer` is the principal that proposed it, `proposers` are also those who edited it. `asking` are the gates whose questions a yes answers, and `required` how many people must agree by today's policy. `cannot_run` says why a yes would be in vain now, `came_to` what became of what was approved. `allowed_decisions` are without a yes for a person who proposed or edited it, under whatever name. `progress` says who has agreed while it waits, and still may; `overridden` which gates people let it pass. `ended` are claims of a published bundle that do not stand any more, `corrects` is what it puts right. `measurements` with their raw answers, and `proposition`, if a status would change, are there if the item was asked for by itself. In a list, what is very long comes `shortened`, without its content. `foreign` is there if the session began elsewhere: words that were said there do not count, and who imported it cannot decide. `call` says how a call or a change of state was judged, `before` which of the last settled items of the session were about the same (null if there are too many to look), `follows` which item led to this one; these are there if it was asked for by itself. `session_title` is what the session is called, `signs` what was found out about a call that speaks for care, the gravest first, and `decided_at` when a settled item was settled, where its ledger says so in its words. `observed` are the values of observations that claims cite, in words, by source. */
 export type ApprovalCard = {
   /** Id of an item of the inbox, `apr-` and the id of the event that opened it */
   approval_id: string;
@@ -188,9 +198,9 @@ export type ApprovalCard = {
   overdue: boolean;
   /** The item that goes on in its place; null if there is none */
   successor: string | null;
-  /** `cannot_run` says why a yes would be in vain now, `came_to` what became of an approved call. */
+  /** `cannot_run` says why a yes would be in vain now, `came_to` what became of what was approved. */
   cannot_run: string | null;
-  /** `cannot_run` says why a yes would be in vain now, `came_to` what became of an approved call. */
+  /** `cannot_run` says why a yes would be in vain now, `came_to` what became of what was approved. */
   came_to: string | null;
   /** The newest event of the session */
   audit_head_event_id: string;
@@ -404,7 +414,7 @@ export type Asked = {
   k?: number | null;
 };
 
-/** A tool call or a change of state as it was judged when it was asked for. `description` is the tool's own, `origin` are the values that were traced, each with where it stood, `reasons` what stood in the way with what was read. `policy_hash` is the policy that asked. */
+/** A tool call or a change of state as it was judged when it was asked for. `description` is the tool's own, `origin` are the values that were traced, each with where it stood, `reasons` what stood in the way with what was read. `policy_hash` is the policy that asked. `values_now` is what a change that waits would set or remove, as it is at the moment; what is not there is left out. */
 export type AskedCall = {
   /** `description` is the tool's own, `origin` are the values that were traced, each with where it stood, `reasons` what stood in the way with what was read. */
   description: string;
@@ -418,6 +428,8 @@ export type AskedCall = {
   policy_hash: string;
   /** Whether the caller runs it, and not this server */
   run_by_caller: boolean;
+  /** `values_now` is what a change that waits would set or remove, as it is at the moment; what is not there is left out. */
+  values_now?: Record<string, unknown>;
 };
 
 /** A witness that this server submits checkpoints to, at `url`: the size that it has cosigned last, as far as this server knows, and what has come of the newest one otherwise. */
@@ -496,7 +508,7 @@ export type AuthorityFindings = {
   in_force?: Adopted;
 };
 
-/** What another policy would have decided, each command on the state that it was recorded on. What would need facts that were not recorded is `undecidable`, and stands among the groups. `left_out` are decisions of groups that had no room. `next` says where to go on, if `limit` was reached. */
+/** What another policy would have decided, each command on the state that it was recorded on. What would need facts that were not recorded is `undecidable`, and stands among the groups. `left_out` are decisions of groups that had no room. `erased` are texts of these sessions that are gone: what was said with them is decided by their digests. `next` says where to go on, if `limit` was reached. */
 export type Backtest = {
   /** SHA-256 of the policy that it was decided under */
   policy_hash: string;
@@ -518,6 +530,8 @@ export type Backtest = {
   broken: Array<BrokenLedger>;
   /** `left_out` are decisions of groups that had no room. */
   left_out?: number;
+  /** `erased` are texts of these sessions that are gone: what was said with them is decided by their digests. */
+  erased?: number;
   /** `next` says where to go on, if `limit` was reached. */
   next?: Reached | null;
 };
@@ -544,7 +558,7 @@ export type BeliefPolicy = {
   tier?: "DELETE" | "MODIFY" | "PRIVILEGE" | "READ_ONLY" | "WRITE_LIMITED";
 };
 
-/** The state of a session as callers see it. `status` says what `entropy_proxy` alone would hide. `foreign` is there if the session began elsewhere: who imported it, from where, and up to which event. `seal` is there if nothing more may be written into it. `shortened` is there if obligations, conclusions or metadata are not listed completely. `title` is what it is called: its `metadata.title`, or else its conversation or its hypothesis space. `space` is where it is; it is there if sessions were listed or one was asked for by itself. */
+/** The state of a session as callers see it. `status` says what `entropy_proxy` alone would hide. `foreign` is there if the session began elsewhere: who imported it, from where, and up to which event. `seal` is there if nothing more may be written into it. `shortened` is there if obligations, conclusions or metadata are not listed completely. `title` is what it is called: its `metadata.title`, or else its conversation or its hypothesis space. `space` is where it is; it is there if sessions were listed or one was asked for by itself. `conclusions_rest_on` is filled if one was asked for by itself: what the session rested on when each of them was last accepted. */
 export type BeliefSnapshot = {
   /** Id of a session; ids are ordered by time */
   session_id: string;
@@ -590,6 +604,8 @@ export type BeliefSnapshot = {
   title?: string;
   /** `space` is where it is; it is there if sessions were listed or one was asked for by itself. */
   space?: string;
+  /** `conclusions_rest_on` is filled if one was asked for by itself: what the session rested on when each of them was last accepted. */
+  conclusions_rest_on?: Record<string, RestsOn>;
 };
 
 /** Somebody who stored content, and when first. */
@@ -728,7 +744,7 @@ export type CallCandidate = {
   rationale?: string;
 };
 
-/** Facts about one call. The flags at the end are what the default rules read. `user_spoke`: the session was told a text of the user. `sink_in_text`: of whom it goes to without being trusted, somebody stands in what was read, so that it is not the model's own. `place_foreign`: all of these are places to write to, and nobody's address. Entries without these three are older. */
+/** Facts about one call. The flags at the end are what the default rules read. `user_spoke`: the session was told a text of the user. `sink_in_text`: of whom it goes to without being trusted, somebody stands in what was read, so that it is not the model's own. `place_foreign`: all of these are places to write to, and nobody's address. Of addresses that it reads at, `closed`: all were seen outside what strangers write; `host_known`: their hosts are known, and nothing new is asked there. Of whom it goes to, `conamed`: the user names them all, and no other known address is called so; `candidates`: so many values of the kind are where one is from, at most. Entries without these are older, or of calls with no such values. */
 export type CallFacts = {
   /** Id of a tool */
   tool_id: string;
@@ -800,6 +816,14 @@ export type CallFacts = {
   sink_in_text?: boolean;
   /** `place_foreign`: all of these are places to write to, and nobody's address. */
   place_foreign?: boolean;
+  /** Of addresses that it reads at, `closed`: all were seen outside what strangers write; `host_known`: their hosts are known, and nothing new is asked there. */
+  closed?: boolean;
+  /** Of addresses that it reads at, `closed`: all were seen outside what strangers write; `host_known`: their hosts are known, and nothing new is asked there. */
+  host_known?: boolean;
+  /** Of whom it goes to, `conamed`: the user names them all, and no other known address is called so; `candidates`: so many values of the kind are where one is from, at most. */
+  conamed?: boolean;
+  /** Of whom it goes to, `conamed`: the user names them all, and no other known address is called so; `candidates`: so many values of the kind are where one is from, at most. */
+  candidates?: number;
 };
 
 /** What was found out about one candidate call: its tool, its arguments, and the token it came with. `tier` is the tool's, as registered. Entries without it are older than the rules about the tiers of tools, and are judged without them. Where `begins` is set, the call is judged again when it begins; entries without it are older than that. `givers` is how those stand now through whom the capability came, as far as they have tokens; entries without it are older than the rule that a capability ends with them. `origin` is where the values of the call came from, and `context` what that rests on: they are found out where policy has `context`. `shell` is what its commands may do, or which files of the project it writes. `network` is whether it may reach the network, as far as anybody says. */
@@ -1184,12 +1208,12 @@ export type CatalogueView = {
   waiting: Array<WaitingTool>;
 };
 
-/** What becomes of tools that others offer. With `new_tools: ask`, a tool that comes new into a catalogue waits for a person; with `pin` it counts as it is. With `trust_annotations`, a tool that does not say that it destroys nothing has the tier DELETE. */
+/** What becomes of tools that others offer. With `new_tools: ask`, a tool that comes new into a catalogue waits for a person; with `pin` it counts as it is. What a tool says of itself makes it more dangerous, and never less than its name tells, but where `trust_annotations` is true, or names its upstream: there, a tool only reads if it says so, and has the tier DELETE if it does not say that it destroys nothing. */
 export type CataloguesPolicy = {
   /** Whether new tools are taken in at once or wait for a person */
   new_tools?: "ask" | "pin";
-  /** With `trust_annotations`, a tool that does not say that it destroys nothing has the tier DELETE. */
-  trust_annotations?: boolean;
+  /** What a tool says of itself makes it more dangerous, and never less than its name tells, but where `trust_annotations` is true, or names its upstream: there, a tool only reads if it says so, and has the tier DELETE if it does not say that it destroys nothing. */
+  trust_annotations?: boolean | Array<string>;
 };
 
 /** What an intent would do. Which members it needs depends on its type. */
@@ -1340,7 +1364,7 @@ export type ClaimBundle = {
   corrects?: Corrects;
 };
 
-/** Facts for the gates. `content` says, for each SHA-256 whose bytes are at hand, whether they match. `others` is there if more than one detector was asked: what those after the first found. `brought` says who stored that content. `seen` are the cited calls whose results say what no caller of the session had put in. `measured` is what came of the raw answers that came with claims, by the claim's id. `tools` are the tiers, as registered, of the tools that claims name; one that is not there is not known. Entries without it are older than the rules about origins, actions and evidence, and are judged without them. `fallen` is there if claims are about eliminated hypotheses: the event that eliminated each. `rejected` is what people rejected in other sessions, by the digest of the words. Entries without it are older than the rule that a gate which people overrode did not pass. `corrected` is the published bundle that this one corrects. `pending` is there if as many items wait because of the proposer as policy allows: how many those are. `authority` is how those stand now whose word or tier is used. Entries without it are older than the rules that authority is judged when it is used, and that a yes answers the gates that were shown. With `by_rights`, that standing is the one in the session's space. With `by_words`, it is remembered by the words alone who shaped a claim. */
+/** Facts for the gates. `content` says, for each SHA-256 whose bytes are at hand, whether they match. `others` is there if more than one detector was asked: what those after the first found. `brought` says who stored that content. `seen` are the cited calls whose results say what no caller of the session had put in. `unheard` are cited calls and `unhashed` is stored content that were not looked at, because the bundle cites too many; entries without them say of such what they say of what nobody has seen. `measured` is what came of the raw answers that came with claims, by the claim's id. `tools` are the tiers, as registered, declared or pinned, of the tools that claims name; one that is not there is not known. Of a tool in a catalogue the name is the catalogue's, a line break and its own. Entries without it are older than the rules about origins, actions and evidence, and are judged without them. `fallen` is there if claims are about eliminated hypotheses: the event that eliminated each. `rejected` is what people rejected in other sessions, by the digest of the words. Entries without it are older than the rule that a gate which people overrode did not pass. `corrected` is the published bundle that this one corrects. `pending` is there if as many items wait because of the proposer as policy allows: how many those are. `authority` is how those stand now whose word or tier is used. Entries without it are older than the rules that authority is judged when it is used, and that a yes answers the gates that were shown. With `by_rights`, that standing is the one in the session's space. With `by_words`, it is remembered by the words alone who shaped a claim. */
 export type ClaimFindings = {
   /** Which command these facts are for */
   of: "claims";
@@ -1354,13 +1378,17 @@ export type ClaimFindings = {
   brought?: Record<string, Array<Bringer>>;
   /** `seen` are the cited calls whose results say what no caller of the session had put in. */
   seen?: Array<string>;
+  /** `unheard` are cited calls and `unhashed` is stored content that were not looked at, because the bundle cites too many; entries without them say of such what they say of what nobody has seen. */
+  unheard?: Unread;
+  /** `unheard` are cited calls and `unhashed` is stored content that were not looked at, because the bundle cites too many; entries without them say of such what they say of what nobody has seen. */
+  unhashed?: Unread;
   /** How many proposals the principal has made within the window */
   recent?: number;
   /** The principal who submitted it */
   origin?: string | null;
   /** `measured` is what came of the raw answers that came with claims, by the claim's id. */
   measured?: Record<string, MeasurementFindings>;
-  /** `tools` are the tiers, as registered, of the tools that claims name; one that is not there is not known. */
+  /** `tools` are the tiers, as registered, declared or pinned, of the tools that claims name; one that is not there is not known. */
   tools?: Record<string, "DELETE" | "MODIFY" | "PRIVILEGE" | "READ_ONLY" | "WRITE_LIMITED">;
   /** `fallen` is there if claims are about eliminated hypotheses: the event that eliminated each. */
   fallen?: Record<string, string>;
@@ -1604,7 +1632,7 @@ export type ContextPage = {
   next?: string | null;
 };
 
-/** With it, facts about where values came from are found out for every call. `tellers` are the principals whose context counts, by id or all of `prefix/*`: of a prefix, those with the role `tool`. What `witnesses` report of results counts as witnessed. `own_addresses` are the user's own. `tools` says what tools do that their callers run and whose names do not tell, by id or all of a prefix: `directory` reads who is who, `open` reads what strangers write, `egress` reads at an address it is given. What changes nothing but files inside the user's project counts as harmless where `project` is `free`. `max_bytes` and `max_items` are how large one item may be, and how many a session takes. */
+/** With it, facts about where values came from are found out for every call. `tellers` are the principals whose context counts, by id or all of `prefix/*`: of a prefix, those with the role `tool`. What `witnesses` report of results counts as witnessed. `own_addresses` are the user's own. `tools` says what tools do that their callers run and whose names do not tell, by id or all of a prefix: `directory` reads who is who, `open` reads what strangers write, `egress` reads at an address it is given. What changes nothing but files inside the user's project counts as harmless where `project` is `free`. `max_bytes` and `max_items` are how large one item may be, and how many a session takes. What is `closed` no gateway passes on, whatever its own file opens. */
 export type ContextPolicy = {
   /** `tellers` are the principals whose context counts, by id or all of `prefix/*`: of a prefix, those with the role `tool`. */
   tellers?: Array<string>;
@@ -1622,6 +1650,8 @@ export type ContextPolicy = {
   max_bytes?: number;
   /** `max_bytes` and `max_items` are how large one item may be, and how many a session takes. */
   max_items?: number;
+  /** What is `closed` no gateway passes on, whatever its own file opens. */
+  closed?: Array<"prompts" | "resources">;
 };
 
 /** One thing that was told. Its text is under `content` beside the ledger, where it can be erased. A result without `content` stands in the event that `event_id` names, which recorded its call. It is `vouched` for by the server or by whom policy names; if not, it is a text that anybody could have written. */
@@ -1838,12 +1868,14 @@ export type DecideApproval = {
   to_status?: "proven" | "refuted" | "speculative" | "supported" | "unresolved" | null;
 };
 
-/** What a DECISION decides: to call a tool, or to change the status of a proposition. One of the two. */
+/** What a DECISION decides: to call a tool, or to change the status of a proposition. One of the two. `upstream` is the catalogue that the tool is pinned in, as in a proposal of that call. */
 export type DecidedAction = {
   /** The tool that is called */
   tool?: string;
   /** The proposition that changes */
   proposition?: string;
+  /** `upstream` is the catalogue that the tool is pinned in, as in a proposal of that call. */
+  upstream?: string;
 };
 
 /** What it led to: `bundle` is the resumed chain, `call` what was confirmed, arbitrated anew; if it was let through, a call has been run and a change of state made. `intent` is the write intent that was decided. All are null while more people must agree. */
@@ -2080,7 +2112,7 @@ export type Eliminate = {
   session_id?: string;
 };
 
-/** `label` is that of an elimination; a merge takes over many, and has none of its own. */
+/** `label` is that of an elimination; a merge takes over many, and has none of its own. `unsaid` is how many of these it could not take over the justification of; `why` says for which, and why not. */
 export type Eliminated = {
   /** Hypotheses that fell by this, by their ids */
   applied_eliminated: Array<string>;
@@ -2092,6 +2124,8 @@ export type Eliminated = {
   audit_event_id: string;
   /** `label` is that of an elimination; a merge takes over many, and has none of its own. */
   label: "attested" | "witnessed" | null;
+  /** `unsaid` is how many of these it could not take over the justification of; `why` says for which, and why not. */
+  unsaid?: number;
 };
 
 /** `eliminated` left the survivors; `ignored` were no longer (or never) among them. `label` is there if something was cited; without it, the elimination is attested. */
@@ -2454,7 +2488,7 @@ export type EvidencePointer = {
   retrieved_at: string;
 };
 
-/** What counts as evidence. `hash: strict` refuses digests that are not SHA-256. `require` is how far a claim's best evidence must be known here: in one word, or by type of claim, or by tier too. What is said of a tier holds for those above it, until one of them has a word of its own. That a claim names no evidence at all is published with it, unless `unnamed` is `untold`. */
+/** What counts as evidence. `hash: strict` refuses digests that are not SHA-256. `require` is how far a claim's best evidence must be known here: in one word, or by type of claim, or by tier too. What is said of a tier holds for those above it, until one of them has a word of its own. Of a type or a tier that it leaves out the default holds, or with `otherwise: attested` nothing is asked for. That a claim names no evidence at all is published with it, unless `unnamed` is `untold`. */
 export type EvidencePolicy = {
   /** The best evidence must be at least this sure */
   min_confidence?: number;
@@ -2466,6 +2500,8 @@ export type EvidencePolicy = {
   require?: "attested" | "stored" | "witnessed" | Record<string, "attested" | "stored" | "witnessed" | Record<string, "attested" | "stored" | "witnessed">>;
   /** That a claim names no evidence at all is published with it, unless `unnamed` is `untold`. */
   unnamed?: "told" | "untold";
+  /** Who decides where no rule is for the tier */
+  otherwise?: "attested" | "default";
 };
 
 /** Names a run. What it came to is in the ledger; nobody is asked for it here. */
@@ -3380,7 +3416,7 @@ export type JoinAnswer = {
   session_id: string;
 };
 
-/** The bundle as the contract has it, and beside it how the gates came to their word. `proposer` is the principal that submitted it. `tier` is the highest that counts, `raised` are the claims whose tier is higher than their `risk_tier`, each with the reason. `standings` is what each claim rests on, by its id: how far its evidence is known here, and what was measured of its words. A claim that names no evidence and was not measured has none. `ended` are the claims that were retracted or corrected since, by their ids. `corrects` is what the bundle itself puts right. `progress` is there while it waits. `observed` are the values of observations that claims cite, in words, by source: nobody has compared them with the statements. */
+/** The bundle as the contract has it, and beside it how the gates came to their word. `proposer` is the principal that submitted it. `tier` is the highest that counts, `raised` are the claims whose tier is higher than their `risk_tier`, each with the reason. `standings` is what each claim rests on, by its id: how far its evidence is known here, and what was measured of its words. A claim that names no evidence and was not measured has none. `ended` are the claims that were retracted or corrected since, by their ids. `corrects` is what the bundle itself puts right. `progress` is there while it waits. `observed` are the values of observations that claims cite, in words, by source: nobody has compared them with the statements. `foreign` is there if its session began elsewhere: who imported it from where. */
 export type JudgedBundle = {
   /** Id of the bundle */
   id: string;
@@ -3424,6 +3460,8 @@ export type JudgedBundle = {
   progress?: AgreementProgress | null;
   /** `observed` are the values of observations that claims cite, in words, by source: nobody has compared them with the statements. */
   observed?: Record<string, string>;
+  /** `foreign` is there if its session began elsewhere: who imported it from where. */
+  foreign?: Foreign | null;
 };
 
 /** A key of the server was made or replaced. */
@@ -3524,11 +3562,11 @@ export type LedgerUnarchived = {
   eliminated?: Array<string>;
 };
 
-/** What one principal may take up of what all share. Past it, the answer is `RATE_LIMITED`. `requests_per_second` and `bytes_in_flight` (of bodies that are not answered yet, and of large answers that are not taken yet) hold per server process; one body or answer alone may always be as large as its operation allows. `pending_approvals` are items in the inbox that wait because of this principal, and `running_experiments` its runs under way, in all sessions and counted over all processes on one store; `open_sessions` are those it declared and that have not ended. `bundle_bytes` is how large one bundle of claims may be, which stays in memory while it waits for a person; answers that come with it to be measured are not counted. */
+/** What one principal may take up of what all share. Past it, the answer is `RATE_LIMITED`. `bytes_in_flight` (of bodies that are not answered yet, and of large answers that are not taken yet) holds per server process; one body or answer alone may always be as large as its operation allows. `requests_per_second` and `ledger_bytes_per_hour`, what its commands write into ledgers, 34359738368 unless given, hold for all servers on one PostgreSQL together, and per process on other stores. `pending_approvals` are items in the inbox that wait because of this principal, and `running_experiments` its runs under way, in all sessions and counted over all processes on one store; `open_sessions` are those it declared and that have not ended. `bundle_bytes` is how large one bundle of claims may be, which stays in memory while it waits for a person; answers that come with it to be measured are not counted. `command_bytes` is likewise how large one command may be that stays in the state of its session, such as a proposal or something to remember: 524288 unless given. */
 export type LimitsPolicy = {
-  /** `requests_per_second` and `bytes_in_flight` (of bodies that are not answered yet, and of large answers that are not taken yet) hold per server process; one body or answer alone may always be as large as its operation allows. */
+  /** `requests_per_second` and `ledger_bytes_per_hour`, what its commands write into ledgers, 34359738368 unless given, hold for all servers on one PostgreSQL together, and per process on other stores. */
   requests_per_second?: number;
-  /** `requests_per_second` and `bytes_in_flight` (of bodies that are not answered yet, and of large answers that are not taken yet) hold per server process; one body or answer alone may always be as large as its operation allows. */
+  /** `bytes_in_flight` (of bodies that are not answered yet, and of large answers that are not taken yet) holds per server process; one body or answer alone may always be as large as its operation allows. */
   bytes_in_flight?: number;
   /** `pending_approvals` are items in the inbox that wait because of this principal, and `running_experiments` its runs under way, in all sessions and counted over all processes on one store; `open_sessions` are those it declared and that have not ended. */
   pending_approvals?: number;
@@ -3538,6 +3576,10 @@ export type LimitsPolicy = {
   open_sessions?: number;
   /** `bundle_bytes` is how large one bundle of claims may be, which stays in memory while it waits for a person; answers that come with it to be measured are not counted. */
   bundle_bytes?: number;
+  /** `command_bytes` is likewise how large one command may be that stays in the state of its session, such as a proposal or something to remember: 524288 unless given. */
+  command_bytes?: number;
+  /** `requests_per_second` and `ledger_bytes_per_hour`, what its commands write into ledgers, 34359738368 unless given, hold for all servers on one PostgreSQL together, and per process on other stores. */
+  ledger_bytes_per_hour?: number;
 };
 
 /** Evidence and its role, and what of the session's hypotheses fell by it; or why nothing did. */
@@ -3566,7 +3608,7 @@ export type Links = {
   proposition_created: number;
 };
 
-/** `size` is how many events have a leaf, `covered` how many of them the newest checkpoint covers. `keys` are the public keys that checkpoints were signed with, the newest last: who has one of them from elsewhere can check that they are the log's own. `signed` is the newest checkpoint whoever has cosigned it: for witnesses. `asked_witnesses` are those that this server asks by itself. */
+/** `size` is how many events have a leaf, `covered` how many of them the newest checkpoint covers. `keys` are the public keys that checkpoints were signed with, the newest last: who has one of them from elsewhere can check that they are the log's own. `signed` is the newest checkpoint whoever has cosigned it: for witnesses. `asked_witnesses` are those that this server asks by itself, `anchors` the places that it writes checkpoints to. */
 export type LogView = {
   /** Name of the log; null if no checkpoint was signed yet */
   origin: string | null;
@@ -3580,8 +3622,10 @@ export type LogView = {
   witnesses: Array<string>;
   /** `signed` is the newest checkpoint whoever has cosigned it: for witnesses. */
   signed: string | null;
-  /** `asked_witnesses` are those that this server asks by itself. */
+  /** `asked_witnesses` are those that this server asks by itself, `anchors` the places that it writes checkpoints to. */
   asked_witnesses?: Array<AskedWitness>;
+  /** `asked_witnesses` are those that this server asks by itself, `anchors` the places that it writes checkpoints to. */
+  anchors?: Array<AnchorView>;
 };
 
 /** Measure how uncertain `statement` is, from one kind of raw material, and keep a receipt of it. */
@@ -3744,7 +3788,7 @@ export type Measurement = {
   failed?: boolean;
 };
 
-/** What a method made of the raw material; or why it cannot, and the path of what is wrong. `answers` are those that the server drew from its own `model`, perhaps by a question of the caller's own. */
+/** What a method made of the raw material; or why it cannot, and the path of what is wrong. `answers` are those that the server drew from its own `model`, perhaps by a question of the caller's own. `method` is there if the server chose it: the claim to be measured named none that it can carry out. */
 export type MeasurementFindings = {
   /** Which command these facts are for */
   of: "measurement";
@@ -3762,6 +3806,8 @@ export type MeasurementFindings = {
   answers?: Array<string>;
   /** Whether the answers are to a question that the agent chose itself */
   own_question?: boolean;
+  /** `method` is there if the server chose it: the claim to be measured named none that it can carry out. */
+  method?: "confidence_score" | "conformal_set" | "model_disagreement" | "semantic_entropy";
   /** Whether the measurement failed */
   failed?: boolean;
   /** Why nothing was found; empty if something was */
@@ -3770,7 +3816,7 @@ export type MeasurementFindings = {
   path?: string;
 };
 
-/** With their words and without their answers. */
+/** With their words, and without their answers and numbers. */
 export type MeasurementPage = {
   /** Measurements, newest last */
   measurements: Array<MeasurementView>;
@@ -3790,7 +3836,7 @@ export type MeasurementRule = {
   witnessed?: boolean;
 };
 
-/** A receipt. `label` is what it is worth to who asks, or to who proposes: whose answers they are counts. `k` answers were compared, which `material` is the digest of; `words` is the digest of the statement. */
+/** A receipt. `label` is what it is worth to who asks, or to who proposes: whose answers they are counts. `k` answers were compared, which `material` is the digest of; `words` is the digest of the statement. `numbers` says what was measured where that are no answers: log-probabilities, a stated confidence and the pairs that calibrate it, class probabilities. Of long rows it tells the first. */
 export type MeasurementView = {
   /** Id of a measurement of uncertainty */
   measurement_id: string;
@@ -3830,6 +3876,8 @@ export type MeasurementView = {
   witnesses: Array<string>;
   /** The event that stands in the ledger for this */
   audit_event_id: string;
+  /** `numbers` says what was measured where that are no answers: log-probabilities, a stated confidence and the pairs that calibrate it, class probabilities. */
+  numbers?: Array<string>;
 };
 
 /** The entry of the memory as it is now. */
@@ -4588,7 +4636,7 @@ export type ProposalAnswer = {
   audit_event_id: string;
 };
 
-/** Facts about a proposal's candidates, in their order; None where a candidate is no call. `authority` is how those stand now whose word or tier is used, as for claims. Where `no_stands` is set, a call that a person has rejected is not asked about again; where `asks_anew` is, one that waits is, if the rule has changed that asks; entries without them are older. Where `relapses` is set, a mode that had recovered and is lowered to where it was begins to recover anew; likewise. With `by_words`, it is remembered who proposed what was not let through. `inputs` are those of its provenance that are events of the ledger or stored content. `in_force` is who adopted the policy, here and below. */
+/** Facts about a proposal's candidates, in their order; None where a candidate is no call. `authority` is how those stand now whose word or tier is used, as for claims. Where `no_stands` is set, a call that a person has rejected is not asked about again; where `asks_anew` is, one that waits is, if the rule has changed that asks; and where `one_permit` is, one of its calls begins, and those after it wait to be begun; entries without them are older. Where `relapses` is set, a mode that had recovered and is lowered to where it was begins to recover anew; likewise. With `by_words`, it is remembered who proposed what was not let through. `inputs` are those of its provenance that are events of the ledger or stored content. `in_force` is who adopted the policy, here and below. */
 export type ProposalFindings = {
   /** Which command these facts are for */
   of: "proposal";
@@ -4600,10 +4648,12 @@ export type ProposalFindings = {
   by_rights?: boolean;
   /** With `by_words`, it is remembered who proposed what was not let through. */
   by_words?: boolean;
-  /** Where `no_stands` is set, a call that a person has rejected is not asked about again; where `asks_anew` is, one that waits is, if the rule has changed that asks; entries without them are older. */
+  /** Where `no_stands` is set, a call that a person has rejected is not asked about again; where `asks_anew` is, one that waits is, if the rule has changed that asks; and where `one_permit` is, one of its calls begins, and those after it wait to be begun; entries without them are older. */
   no_stands?: boolean;
-  /** Where `no_stands` is set, a call that a person has rejected is not asked about again; where `asks_anew` is, one that waits is, if the rule has changed that asks; entries without them are older. */
+  /** Where `no_stands` is set, a call that a person has rejected is not asked about again; where `asks_anew` is, one that waits is, if the rule has changed that asks; and where `one_permit` is, one of its calls begins, and those after it wait to be begun; entries without them are older. */
   asks_anew?: boolean;
+  /** Where `no_stands` is set, a call that a person has rejected is not asked about again; where `asks_anew` is, one that waits is, if the rule has changed that asks; and where `one_permit` is, one of its calls begins, and those after it wait to be begun; entries without them are older. */
+  one_permit?: boolean;
   /** `in_force` is who adopted the policy, here and below. */
   in_force?: Adopted;
   /** `inputs` are those of its provenance that are events of the ledger or stored content. */
@@ -4660,29 +4710,35 @@ export type Proposition = {
   lane?: "grounded";
 };
 
-/** Propositions over all sessions. */
+/** Propositions over all sessions. `broken` are sessions whose ledgers do not verify, or whose rows are not what their ledgers say: what they hold is left out. Of those that are `archived` it is as it was left. */
 export type PropositionPage = {
   /** Propositions */
   propositions: Array<PropositionRow>;
   /** Where the next page begins; null on the last one */
   next: string | null;
+  /** `broken` are sessions whose ledgers do not verify, or whose rows are not what their ledgers say: what they hold is left out. */
+  broken?: Array<BrokenLedger>;
+  /** Of those that are `archived` it is as it was left. */
+  archived?: Array<ArchivedSession>;
 };
 
-/** A proposition in a list. `status` is that over all `sessions` that hold it. */
+/** A proposition in a list. `status` is that over all `sessions` that hold it, `foreign` of which began elsewhere and were imported. */
 export type PropositionRow = {
   /** Id of a claim or proposition, as its author named it */
   claim_id: string;
   /** What is claimed, in words */
   statement: string;
-  /** `status` is that over all `sessions` that hold it. */
+  /** `status` is that over all `sessions` that hold it, `foreign` of which began elsewhere and were imported. */
   status: "proven" | "refuted" | "speculative" | "supported" | "unresolved";
-  /** `status` is that over all `sessions` that hold it. */
+  /** `status` is that over all `sessions` that hold it, `foreign` of which began elsewhere and were imported. */
   sessions: number;
+  /** `status` is that over all `sessions` that hold it, `foreign` of which began elsewhere and were imported. */
+  foreign: number;
   /** When it changed last, in UTC */
   changed_at: string;
 };
 
-/** A proposition over all sessions. `truncated` says that there is more than one answer can hold. */
+/** A proposition over all sessions. `truncated` says that there is more than one answer can hold. `foreign` are the sessions that began elsewhere, each with who imported it from where: nothing in them counts as witnessed. `broken` and `archived` are as in the list. */
 export type PropositionView = {
   /** Id of a claim or proposition, as its author named it */
   claim_id: string;
@@ -4702,9 +4758,15 @@ export type PropositionView = {
   speculative_hypotheses: Array<IdeaEntry>;
   /** `truncated` says that there is more than one answer can hold. */
   truncated: boolean;
+  /** `foreign` are the sessions that began elsewhere, each with who imported it from where: nothing in them counts as witnessed. */
+  foreign?: Record<string, Foreign>;
+  /** `broken` and `archived` are as in the list. */
+  broken?: Array<BrokenLedger>;
+  /** `broken` and `archived` are as in the list. */
+  archived?: Array<ArchivedSession>;
 };
 
-/** The way to a status. An answer holds some megabytes; `next` is the cursor of the steps that follow. */
+/** The way to a status. An answer holds some megabytes; `next` is the cursor of the steps that follow. `foreign`, `broken` and `archived` are as in the proposition; of the last two there are no steps. */
 export type PropositionWhy = {
   /** Id of a claim or proposition, as its author named it */
   claim_id: string;
@@ -4714,6 +4776,12 @@ export type PropositionWhy = {
   steps: Array<WhyStep>;
   /** An answer holds some megabytes; `next` is the cursor of the steps that follow. */
   next?: string | null;
+  /** `foreign`, `broken` and `archived` are as in the proposition; of the last two there are no steps. */
+  foreign?: Record<string, Foreign>;
+  /** `foreign`, `broken` and `archived` are as in the proposition; of the last two there are no steps. */
+  broken?: Array<BrokenLedger>;
+  /** `foreign`, `broken` and `archived` are as in the proposition; of the last two there are no steps. */
+  archived?: Array<ArchivedSession>;
 };
 
 /** Ask whether `questions` hold of a policy; without any, what it promises itself under `prove`. What says nothing else is about the policy in force, and updates are compared with it, too. What is not answered after `seconds` is `cannot_say`. */
@@ -5718,7 +5786,7 @@ export type StoreCalibration = {
   score?: "aps" | "lac";
 };
 
-/** The store was put back, or is another one: the operator accepted that it knows less. With `at`, sessions are what they were then, without `left_out` events that came later. */
+/** The store was put back, or is another one: the operator accepted that it knows less. With `at`, sessions are what they were then, without `left_out` events that came later. With `signed`, the log had so many leaves when a checkpoint was signed, and has `leaves` of them, or others. */
 export type StoreRestored = {
   /** Which of the shapes this is */
   kind: "store_restored";
@@ -5730,6 +5798,10 @@ export type StoreRestored = {
   at?: string;
   /** With `at`, sessions are what they were then, without `left_out` events that came later. */
   left_out?: number;
+  /** With `signed`, the log had so many leaves when a checkpoint was signed, and has `leaves` of them, or others. */
+  signed?: number;
+  /** With `signed`, the log had so many leaves when a checkpoint was signed, and has `leaves` of them, or others. */
+  leaves?: number;
   /** Hypotheses that fall, by their ids */
   eliminated?: Array<string>;
 };
@@ -5862,7 +5934,7 @@ export type TestRun = {
   picture: DataPicture | null;
 };
 
-/** One event that spoke against a hypothesis; `applied` marks the one that eliminated it. `actor` is the principal who spoke; it is null for what was merged before merges told it. `label` says whether somebody else has witnessed what the elimination rests on, `cites` what that is. */
+/** One event that spoke against a hypothesis; `applied` marks the one that eliminated it. `actor` is the principal who spoke; it is null for what was merged before merges told it. `label` says whether somebody else has witnessed what the elimination rests on, `cites` what that is. `unsaid` is why a merged elimination has no `justification` here: it was nested too deep for a merge, policy keeps such texts beside the ledger, or merges did not tell it yet. It stands in the ledger of the replica. */
 export type Testimony = {
   /** Id of an event of the ledger; ids are ordered by time */
   event_id: string;
@@ -5874,7 +5946,7 @@ export type Testimony = {
   source_id: string;
   /** Id of an observation */
   observation_id: string;
-  /** Why, as JSON; stored as it is */
+  /** `unsaid` is why a merged elimination has no `justification` here: it was nested too deep for a merge, policy keeps such texts beside the ledger, or merges did not tell it yet. */
   justification: Record<string, unknown>;
   /** One event that spoke against a hypothesis; `applied` marks the one that eliminated it. */
   applied: boolean;
@@ -5886,6 +5958,8 @@ export type Testimony = {
   cites: Array<Citation>;
   /** The session that the testimony came from; null if it was given here */
   merged_from?: string | null;
+  /** `unsaid` is why a merged elimination has no `justification` here: it was nested too deep for a merge, policy keeps such texts beside the ledger, or merges did not tell it yet. */
+  unsaid?: "too_deep" | "untold" | "withheld" | null;
 };
 
 /** A detector's verdict. `failed` says why there is none; the gate then defers. */
@@ -6166,14 +6240,18 @@ export type Uncertainty = {
   measurement_id?: string;
 };
 
-/** From where on uncertainty is told, and from where on a person is asked. `require` is whether it must have been measured: in one word, or by tier, as in `evidence.require`. */
+/** From where on uncertainty is told, and from where on a person is asked. `require` is whether it must have been measured, by whomever (`measured`) or by somebody else than who proposes (`witnessed`): in one word, or by tier, as in `evidence.require`. `missing` is what becomes of a claim that brings no measurement where one is required: it waits, or the server asks its own model first (`sample`). That nobody else has measured a claim is published with it, unless `unwitnessed` is `untold`. */
 export type UncertaintyPolicy = {
   /** Above this a claim needs an explanation beside it */
   explain_above?: number;
   /** Above this it is put off */
   defer_above?: number;
-  /** `require` is whether it must have been measured: in one word, or by tier, as in `evidence.require`. */
-  require?: "declared" | "measured" | Record<string, MeasurementRule>;
+  /** `require` is whether it must have been measured, by whomever (`measured`) or by somebody else than who proposes (`witnessed`): in one word, or by tier, as in `evidence.require`. */
+  require?: "declared" | "measured" | "witnessed" | Record<string, MeasurementRule>;
+  /** `missing` is what becomes of a claim that brings no measurement where one is required: it waits, or the server asks its own model first (`sample`). */
+  missing?: "sample" | "wait";
+  /** That nobody else has measured a claim is published with it, unless `unwitnessed` is `untold`. */
+  unwitnessed?: "told" | "untold";
 };
 
 /** The same under another policy: the one in force, the one before, the defaults, or one given. */
@@ -6194,6 +6272,14 @@ export type Under = {
   adopted_at?: string;
   /** Who adopted the policy; null if nobody did */
   adopted_by?: string;
+};
+
+/** Of more than `limit` things that a bundle cites, those that were not looked at. */
+export type Unread = {
+  /** Of more than `limit` things that a bundle cites, those that were not looked at. */
+  limit: number;
+  /** Ids of the calls, or digests of the content */
+  names: Array<string>;
 };
 
 /** Let a sealed session go on. */
@@ -6537,7 +6623,7 @@ export interface Operations {
   /** Which observations spoke against a hypothesis, and what else was tried on it */
   why: {
     path: { session_id: string; hypothesis: string; };
-    query: { cursor?: string; limit?: number; };
+    query: { cursor?: string; limit?: number; source_id?: string; principal?: string; };
     headers: {  };
     body: undefined;
     answer: Why;
