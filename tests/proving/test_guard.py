@@ -72,6 +72,18 @@ async def test_a_promise_about_updates_is_kept_from_the_next_on() -> None:
 
 
 @pytest.mark.anyio
+async def test_an_update_that_drops_an_invariant_is_not_adopted_and_says_which() -> None:
+    here = bootstrap(MemoryStore()).steward.in_force
+    unpaid = {"effect": "deny", "when": {"op": "exists", "args": ["fact.debt"]}}
+    kept = with_promises({**ASKS, "invariant.i": unpaid}, STRICTER_ONLY)
+    await here.bring_into_force(kept, ADMIN)
+    for looser in (policy(ASKS), policy({**ASKS, "invariant.i": unpaid}, provenance={"sources": "any"})):
+        with pytest.raises(BeliefdError, match=r"cannot say.*`(constraint.invariant.i|provenance.sources)`"):
+            await here.bring_into_force(looser, ADMIN)
+    assert here.policy == kept
+
+
+@pytest.mark.anyio
 async def test_a_changed_file_that_breaks_a_promise_leaves_the_old_policy(tmp_path: Path) -> None:
     here = bootstrap(MemoryStore()).steward.in_force
     kept = with_promises(ASKS, ALONE)
