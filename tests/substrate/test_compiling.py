@@ -391,7 +391,7 @@ async def test_every_adoption_is_written_down_with_who_and_from_where_before_it_
     runtime = await start(MemoryStore())
     in_force, seen = runtime.steward.in_force, list[tuple[str, Origin, str]]()
 
-    async def record(new: Policy, origin: Origin, by: Principal) -> None:
+    async def record(new: Policy, origin: Origin, by: Principal, _: str) -> None:
         assert by.id == origin.adopted_by
         seen.append((policy_hash(new), origin, in_force.hash))
 
@@ -412,7 +412,7 @@ async def test_every_adoption_is_written_down_with_who_and_from_where_before_it_
 async def test_what_cannot_be_written_down_does_not_come_into_force(tmp_path: Path) -> None:
     in_force = bootstrap(MemoryStore()).steward.in_force
 
-    async def away(_: Policy, __: Origin, ___: Principal) -> None:
+    async def away(_: Policy, __: Origin, ___: Principal, ____: str) -> None:
         raise StorageUnavailable("nothing was written: no room")
 
     in_force.record = away
