@@ -30,7 +30,7 @@ from beliefd.kernel.substrate.tools import CallFinding, ProposalFindings, ToolDe
 from beliefd.kernel.values import Principal, Role
 from beliefd.ledger.chain import policy_hash
 from beliefd.policy.backtesting.steps import Began, Called, Damaged, Missing, Step
-from beliefd.policy.backtesting.unknowns import Undecided, Unknown, settled, undecided
+from beliefd.policy.backtesting.unknowns import ADOPTION, Undecided, Unknown, settled, undecided
 from beliefd.policy.lexicons import shipped_lexicon
 from beliefd.steward.backtesting.remembering import Remembered, session_of
 from beliefd.steward.facts.caller_tools import CallerTool, DeclaredTools, caller_tool
@@ -41,11 +41,10 @@ Verdict = Literal["allow", "ask", "deny", "undecidable"]
 NO_STATE: Final = "the trace does not carry the symbolic state; give one with `--state`"
 NO_CALLER: Final = "the trace does not say who called"
 NO_TIME: Final = "the trace does not say when it was"
-NO_ADOPTION: Final = "a policy that is tried was adopted by nobody"
 NOT_CARRIED: Final = {
     **{f"call.{name}": NO_CALLER for name in ("agent_id", "role", "agent_tier", "mode")},
     "call.now": NO_TIME,
-    **dict.fromkeys(("policy.adopted_by", "policy.adopted_at"), NO_ADOPTION),
+    **ADOPTION,
 }
 NO_TOOL: Final = "the policy declares no such tool: what it does is not known"
 UNDECLARED: Final = ToolDefinition(executor="caller")
