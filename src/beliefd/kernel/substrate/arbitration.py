@@ -71,7 +71,7 @@ def _arbitrated(session: Session, command: Propose, facts: Facts) -> Arbitrated:
         results=tuple(results),
         mode=changed_mode(session, facts, results),
         issued=issued or UNSET,
-        derived=now.derived,
+        derived=now.committed(results),
         episode=with_calls(episode, results),
     )
 
@@ -101,13 +101,22 @@ def remembered(result: CandidateResult, candidate: Candidate, facts: Facts) -> C
 
 
 def _proposed(now: Renewed, command: Propose, facts: Facts, mode: str, stale: frozenset[str]) -> Situation:
-    """What is run by its caller is told where it came from: its envelope says so."""
+    """Where it comes from stands in the envelopes of its calls."""
     proposed = Situation(
-        now.session, facts, mode, stale, execute="server", qos=command.qos, underivable=now.problem
+        now.session,
+        facts,
+        mode,
+        stale,
+        execute="server",
+        qos=command.qos,
+        underivable=now.problem,
+        unkept=now.unkept,
     )
-    if command.execute is UNSET:
-        return proposed
-    return replace(proposed, execute="caller", provenance=command.provenance)
+    if command.execute is not UNSET:
+        proposed = replace(proposed, execute="caller")
+    # It did not in those of the server's own calls, by the rules of before.
+    told = command.execute is not UNSET or facts.policy.arbitration.whole
+    return replace(proposed, provenance=command.provenance) if told else proposed
 
 
 def _issued(session: Session, command: Propose, facts: Facts) -> tuple[Capability, ...]:
@@ -157,6 +166,7 @@ def confirmed(session: Session, approval: Approval, facts: Facts) -> CandidateRe
         provenance=told,
         vector=vector,
         underivable=now.problem,
+        unkept=now.unkept,
     )
     return judge(situation, candidate, finding, 0)
 
@@ -166,6 +176,8 @@ def judge(situation: Situation, candidate: Candidate, finding: CallFinding, inde
         return denied([situation.underivable])
     if isinstance(candidate, DeltaCandidate):
         return judge_delta(situation, candidate, index)
+    if broken := situation.broken:
+        return denied(broken)
     if situation.execute == "caller":
         facts = situation.facts
         call = approved_call(situation.session, candidate, facts.principal.id)
