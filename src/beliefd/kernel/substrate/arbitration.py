@@ -4,7 +4,7 @@ Candidates are judged in order, each on what the allowed ones before it leave. W
 all: no call, no change.
 """
 
-from msgspec import UNSET
+from msgspec import UNSET, UnsetType
 from msgspec.structs import replace
 
 from beliefd.kernel.approvals.shaping import shaped
@@ -32,6 +32,7 @@ from beliefd.kernel.substrate.renewing import Renewed, renewed
 from beliefd.kernel.substrate.situation import Situation, denied, verdict
 from beliefd.kernel.substrate.snapshots import changed_since
 from beliefd.kernel.substrate.starting import start_approved
+from beliefd.kernel.substrate.state import LoweredBy
 from beliefd.kernel.substrate.tools import CallFinding, ProposalFindings
 from beliefd.kernel.values import PEOPLE
 
@@ -208,15 +209,18 @@ def findings_of(facts: Facts) -> tuple[CallFinding, ...]:
 def changed_mode(session: Session, facts: Facts, results: list[CandidateResult]) -> ModeChange | None:
     """The mode after it, if that is another: one step down for any number of `degrade`s."""
     before = after = mode_at(session, facts.policy, facts.now)
-    if any(result.on_fail == "degrade" for result in results):
+    by: LoweredBy | UnsetType = UNSET
+    if (degraded := next((one for one in results if one.on_fail == "degrade"), None)) is not None:
         after = lower(before)
+        if facts.policy.arbitration.whole:
+            by = LoweredBy(by=facts.principal.id, reason=degraded.reasons[0].text)
     over = is_over(session.substrate.set_mode, facts.now)
     # Down to where it was lowered to before, after it had recovered: that begins anew.
     relapsed = after != before and getattr(facts.findings, "relapses", UNSET) is True
     if after == session.substrate.mode and not over and not relapsed:
         return None
     since = facts.now if after != before else since_of(session, facts.policy, after, facts.now)
-    return ModeChange(mode=after, since=since, over=over or UNSET)
+    return ModeChange(mode=after, since=since, over=over or UNSET, by=by)
 
 
 def _after(situation: Situation, result: CandidateResult, finding: CallFinding) -> Situation:

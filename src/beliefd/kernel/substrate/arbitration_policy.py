@@ -48,8 +48,9 @@ class ArbitrationPolicy(Value, frozen=True):
 
     `meaning` is the version of what else is read. From 2 on, a path that can be read in two ways is refused,
     times are read as RFC 3339 writes them, what rules copy leaves room for what they say outright, and what a
-    program interrupts and resumes is one episode. From 3 on, facts that are derived anew keep invariants, and
-    every call says where it comes from. The next change raises it: no seventh member comes.
+    program interrupts and resumes is one episode. From 3 on, facts that are derived anew keep invariants,
+    every call says where it comes from, and every lowered mode at whose word. The next change raises it: no
+    seventh member comes.
     """
 
     constraints: Annotated[int, msgspec.Meta(ge=1, le=VERSION)] = VERSION
