@@ -73,7 +73,7 @@ def rules(draw: st.DrawFn) -> dict[str, Any]:
 
 
 NUMBERS = (0, 1, 2, "a", None, True)
-held = (*NUMBERS, 1.5, "ab", "2026-01-01T00:00:00Z", [], ["a"], [0, "b", "c"], {"m": 1})
+held: tuple[Any, ...] = (*NUMBERS, 1.5, "ab", "2026-01-01T00:00:00Z", [], ["a"], [0, "b", "c"], {"m": 1})
 values = st.fixed_dictionaries({"v": st.just(1), "n": st.sampled_from(held)})
 changes = st.lists(
     st.tuples(

@@ -80,7 +80,7 @@ def test_every_call_says_where_it_came_from_whoever_runs_it_and_if_a_person_was_
     with ToolWorld(policy=with_tools(rules(all=ALLOW_ALL, ask=asks), mine={"executor": "caller"})) as house:
         session = house.session()
         token = house.token(session)
-        told = {"source": "agent", "inputs": [GENESIS_SNAPSHOT]}
+        told: dict[str, Any] = {"source": "agent", "inputs": [GENESIS_SNAPSHOT]}
         house.agent.propose(session, [tool_call("calc.add", token, a=1, b=2)], **told)
         mine = {**tool_call("mine", token), "join_key": "j"}
         house.agent.propose(session, [mine], execute="caller", **told)

@@ -89,8 +89,8 @@ def problems(policy: Policy) -> Iterator[Problem]:
     compiled_rules = rulebook(policy, policy_hash(policy))
     for keys in contradictory(compiled_rules.constraints, compiled_rules.fits):
         named = " and ".join(f"`{key}`" for key in keys)
-        wrong = f"no state keeps {named}: nothing could be written"
-        yield Problem(f"$.constraints.{keys[0]}", wrong, "take one of them out, or let them ask a person")
+        unkept = f"no state keeps {named}: nothing could be written"
+        yield Problem(f"$.constraints.{keys[0]}", unkept, "take one of them out, or let them ask a person")
     for one in compiled_rules.constraints:
         yield from _constraint(one)
         if (wrong_of := wrong_subject(one.subject, policy)) is not None:

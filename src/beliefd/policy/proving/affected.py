@@ -92,7 +92,7 @@ def outside(
 
 
 def _unchecked(policy: Policy, name: str) -> bool:
-    return getattr(policy.provenance, name) == "any"
+    return str(getattr(policy.provenance, name)) == "any"
 
 
 def _on_changes(
