@@ -172,7 +172,7 @@ LINE_BYTES = 5 * 1024 * 1024
 
 def peak(path: Path, policy: Path) -> int:
     """The most that a process of its own took up while it judged a file."""
-    asked = ["policy", "backtest", path, "--policy", policy]
+    asked: list[str | Path] = ["policy", "backtest", path, "--policy", policy]
     told = subprocess.run(
         [sys.executable, "-c", MEASURED, *asked], capture_output=True, text=True, check=False
     )

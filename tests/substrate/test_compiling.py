@@ -384,7 +384,7 @@ def test_a_running_server_keeps_the_old_policy_and_says_who_brought_which(tmp_pa
 # -- invariants that no state keeps --------------------------------------------------------------------
 
 
-def invariants(*conditions: tuple[str, Any], **more: Any) -> Policy:
+def invariants(*conditions: tuple[Any, ...], **more: Any) -> Policy:
     """Denies, each with its condition; `allow` before an op makes one that must hold."""
     named = {}
     for number, (op, *args) in enumerate(conditions):
