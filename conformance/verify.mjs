@@ -213,6 +213,7 @@ export const stateHash = (session) => {
     lowered_mode: session.mode,
     mode_since: session.modeSince,
     set_mode: session.setMode,
+    lowered_by: session.loweredBy,
     interruption: session.interruption,
     raised: session.raised,
     wakes: session.wakes,
@@ -294,6 +295,7 @@ const begin = (id, payload) => ({
   mode: "",
   modeSince: "",
   setMode: null,
+  loweredBy: null,
   interruption: null,
   raised: new Map(),
   wakes: [],
@@ -533,6 +535,7 @@ const keepMode = (session, mode) => {
   const back = mode.get("mode") === (session.setMode?.get("mode") ?? "normal"); // as if nothing had lowered it
   session.mode = back ? "" : mode.get("mode");
   session.modeSince = back ? "" : mode.get("since");
+  session.loweredBy = back ? null : (mode.get("by") ?? session.loweredBy);
 };
 const keepResults = (session, results, delta) => {
   const before = session.stateVersion;
@@ -654,6 +657,7 @@ const FOLDS = {
     }
     session.setMode = delta.get("set_mode");
     session.mode = session.modeSince = "";
+    session.loweredBy = null;
   },
   interrupted(session, delta) {
     for (const call of delta.get("stopped")) stopCall(session, call);

@@ -8,7 +8,7 @@ from typing import Any
 from beliefd.kernel.policy import Policy
 from beliefd.policy.backtesting.files import steps_of
 from beliefd.policy.backtesting.steps import Called, Damaged
-from beliefd.steward.backtesting.runs import CallVerdict, RunsTrial
+from beliefd.steward.backtesting.runs import NOTHING_GIVEN, CallVerdict, Given, RunsTrial
 from beliefd.testing.world import policy
 
 ALLOW_ALL: dict[str, Any] = {"v": 1, "effect": "allow", "subject": None}
@@ -40,8 +40,8 @@ def calls_of(path: Path, form: str) -> list[Called]:
     return [one for one in steps_of(path, form) if isinstance(one, Called)]
 
 
-def verdicts(path: Path, form: str, by: Policy, state: Any = None) -> list[CallVerdict]:
-    found = RunsTrial(by, state).verdicts(steps_of(path, form))
+def verdicts(path: Path, form: str, by: Policy, given: Given = NOTHING_GIVEN) -> list[CallVerdict]:
+    found = RunsTrial(by, given).verdicts(steps_of(path, form))
     return [one for one in found if isinstance(one, CallVerdict)]
 
 

@@ -70,6 +70,37 @@ def test_runs_are_told_line_by_line_as_json(tmp_path: Path) -> None:
     assert "line 8 cannot be read" in told.stderr
 
 
+def test_what_gates_take_for_granted_is_told_first_and_can_be_given(tmp_path: Path) -> None:
+    path = written(tmp_path / "run.jsonl", mailed(Chat).lines)
+    told = beliefd("policy", "backtest", path)
+    assert told.stdout.splitlines()[0] == (
+        "assumed: an agent of tier PRIVILEGE (`--agent-tier`); mode normal (`--mode`); "
+        "a capability for every call, without a budget"
+    )
+    given = (
+        "--agent-tier",
+        "READ_ONLY",
+        "--mode",
+        "offline-safe",
+        "--role",
+        "agent",
+        "--agent-id",
+        "agent://a",
+    )
+    told = beliefd("policy", "backtest", path, *given, "--json")
+    assert told.stderr == "assumed: a capability for every call, without a budget\n"
+    lines = [json.loads(line) for line in told.stdout.splitlines()]
+    assert {line["reasons"][0]["code"] for line in lines} <= {"TIER_TOO_LOW", "MODE"}
+
+
+def test_what_a_ledger_says_itself_is_not_given(place: Path) -> None:
+    session, data = (place / "session").read_text(), ("--data", place / "data")
+    assert beliefd("audit", "export", session, "-o", place / "ledger.jsonl", *data).exit_code == 0
+    for what in (("--session", session, *data), (place / "ledger.jsonl",)):
+        told = beliefd("policy", "backtest", *what, "--policy", place / "new.yaml", "--agent-tier", "MODIFY")
+        assert (told.exit_code, "--agent-tier" in told.stderr) == (2, True), told.output
+
+
 def test_what_cannot_be_decided_is_counted_with_the_reason(tmp_path: Path) -> None:
     run = mailed(Chat)
     del run.messages[2]

@@ -9,9 +9,11 @@ import pytest
 from msgspec.structs import replace
 
 from beliefd.kernel.errors import BeliefdError
+from beliefd.kernel.values import Role
 from beliefd.policy.backtesting.files import format_of, steps_of
 from beliefd.policy.backtesting.steps import Missing
 from beliefd.policy.presets import preset
+from beliefd.steward.backtesting.runs import Given
 from tests.backtesting.support import (
     FORMS,
     WORDS,
@@ -137,8 +139,76 @@ def test_a_state_that_is_given_counts(tmp_path: Path) -> None:
     path = written(tmp_path / "run.jsonl", run.lines)
     by = rules(rule=deny(eq("fact.budget.left", 0)))
     for left, verdict in ((0, "deny"), (5, "allow")):
-        [one] = verdicts(path, "openai-chat", by, {"fact.budget": {"v": 1, "left": left}})
+        [one] = verdicts(path, "openai-chat", by, Given(state={"fact.budget": {"v": 1, "left": left}}))
         assert one.verdict == verdict
+
+
+CALLER = {
+    "call.role": Given(role=Role.ENCODER),
+    "call.agent_tier": Given(agent_tier="MODIFY"),
+    "call.agent_id": Given(agent_id="agent://ann"),
+    "call.mode": Given(mode="eco"),
+    "policy.mode": Given(mode="eco"),
+}
+
+
+@pytest.mark.parametrize("path", CALLER)
+def test_what_a_trace_does_not_say_of_the_caller_is_undecidable_until_it_is_given(
+    path: str, tmp_path: Path
+) -> None:
+    run = Chat()
+    run.call("c1", "t", {})
+    trace, given = written(tmp_path / "run.jsonl", run.lines), CALLER[path]
+    value = next(str(one) for one in (given.role, given.agent_tier, given.agent_id, given.mode) if one)
+    by = rules(rule=deny(eq(path, value)))
+    [open_] = verdicts(trace, "openai-chat", by)
+    assert (open_.verdict, "give" in open_.reasons[0].text) == ("undecidable", True)
+    [known] = verdicts(trace, "openai-chat", by, given)
+    assert (known.verdict, known.reasons[0].constraint) == ("deny", "constraint.rule")
+    [other] = verdicts(trace, "openai-chat", rules(rule=deny(eq(path, "other"))), given)
+    assert other.verdict == "allow"
+
+
+def test_what_rules_derive_from_a_mode_that_is_not_given_is_not_known(tmp_path: Path) -> None:
+    run = Chat()
+    run.call("c1", "t", {})
+    trace = written(tmp_path / "run.jsonl", run.lines)
+    slow = {"v": 1, "when": eq("policy.mode", "eco"), "derive": {"fact.slow": {"v": 1}}}
+    barred = rules(rule=deny({"op": "exists", "args": ["fact.slow"]}))
+    by = replace(barred, rules={"rule.slow": slow})
+    [one] = verdicts(trace, "openai-chat", by, Given(state={}))
+    assert (one.verdict, "in which mode" in one.reasons[0].text) == ("undecidable", True)
+    [slowed] = verdicts(trace, "openai-chat", by, Given(state={}, mode="eco"))
+    assert slowed.verdict == "deny"
+
+
+def test_gates_are_open_unless_one_says_who_called_and_in_which_mode(tmp_path: Path) -> None:
+    run = Chat()
+    run.call("c1", "t", {})
+    trace = written(tmp_path / "run.jsonl", run.lines)
+    tools = {"t": {"executor": "caller", "tier": "MODIFY", "mutates": True}}
+    [open_] = verdicts(trace, "openai-chat", rules(tools=tools))
+    assert open_.verdict == "allow"
+    for given, code in (
+        (Given(agent_tier="READ_ONLY"), "TIER_TOO_LOW"),
+        (Given(mode="offline-safe"), "MODE"),
+    ):
+        [shut] = verdicts(trace, "openai-chat", rules(tools=tools), given)
+        assert (shut.verdict, shut.reasons[0].code) == ("deny", code), shut
+    reads = {"t": {"executor": "caller", "network": False, "net_args": ["to"]}}
+    [offline] = verdicts(trace, "openai-chat", rules(tools=reads), Given(mode="offline-safe"))
+    assert offline.verdict == "allow"
+
+
+def test_arguments_that_are_missing_leave_a_gate_open_that_looks_at_them(tmp_path: Path) -> None:
+    run = Chat()
+    run.call("c1", "t", "{torn")
+    trace = written(tmp_path / "run.jsonl", run.lines)
+    [plain] = verdicts(trace, "openai-chat", rules(tools={"t": {"executor": "caller"}}))
+    assert plain.verdict == "allow"
+    strict = {"t": {"executor": "caller", "schema": {"required": ["n"]}}}
+    [open_] = verdicts(trace, "openai-chat", rules(tools=strict))
+    assert open_.verdict == "undecidable"
 
 
 def test_a_tool_that_no_policy_declares_is_never_allowed(tmp_path: Path) -> None:
@@ -325,13 +395,14 @@ def test_rules_derive_on_a_state_that_is_given_and_what_was_written_by_hand_fall
         },
     )
     told = {"fact.day": {"v": 1, "working": True}}
-    assert {one.verdict for one in verdicts(path, "openai-chat", by, told)} == {"allow"}
+    assert {one.verdict for one in verdicts(path, "openai-chat", by, Given(state=told))} == {"allow"}
     by_hand = {"fact.open": {"v": 1}}
-    assert {one.verdict for one in verdicts(path, "openai-chat", by, by_hand)} == {"deny"}
+    assert {one.verdict for one in verdicts(path, "openai-chat", by, Given(state=by_hand))} == {"deny"}
 
 
 def test_a_trace_does_not_say_when_it_was(tmp_path: Path) -> None:
     path = written(tmp_path / "run.jsonl", mailed(Chat).lines)
     old = {"v": 2, "effect": "deny", "when": {"op": "age_over", "args": ["fact.rates.at", 60]}}
     told = {"fact.rates": {"v": 1, "at": "2026-01-01T00:00:00Z"}}
-    assert {one.verdict for one in verdicts(path, "openai-chat", rules(old=old), told)} == {"undecidable"}
+    found = verdicts(path, "openai-chat", rules(old=old), Given(state=told))
+    assert {one.verdict for one in found} == {"undecidable"}

@@ -148,6 +148,53 @@ def test_a_policy_that_cannot_be_adopted_is_refused(house: ToolWorld, told: str)
     assert error.details == {"path": "$.policy.constraints.constraint.x.effect"}
 
 
+def test_a_policy_that_reads_of_itself_finds_there_what_it_would_if_it_were_in_force(
+    house: ToolWorld, told: str
+) -> None:
+    barred = {
+        "hash": deny("mail", when=when("exists", "policy.hash")),
+        "eco": deny("notes", when=when("eq", "policy.mode", "eco"), on_fail="ask"),
+    }
+    assert changes(house.backtest_policy(stricter(**barred))) == [
+        ("mail", "allow", "deny", "constraint.hash", 3)
+    ]
+    in_normal = {"v": 1, "when": when("eq", "policy.mode", "normal"), "derive": {"fact.normal": {"v": 1}}}
+    derived = replace(
+        stricter(normal=deny("mail", when=when("exists", "fact.normal"))), rules={"rule.normal": in_normal}
+    )
+    assert changes(house.backtest_policy(derived)) == [("mail", "allow", "deny", "constraint.normal", 3)]
+
+
+@pytest.mark.parametrize("path", ["policy.adopted_by", "policy.adopted_at"])
+def test_who_adopted_a_policy_that_is_tried_is_not_known(house: ToolWorld, told: str, path: str) -> None:
+    mine = deny("mail", when=when("missing", path))
+    copied = {"v": 1, "when": when("exists", path), "derive": {"fact.mine": {"v": 1}}}
+    on_writes = {
+        "v": 1,
+        "effect": "deny",
+        "subject": {"capability": "write:fact"},
+        "when": when("missing", path),
+    }
+    open_ = [("mail", "allow", "undecidable", "constraint.mine", 3)]
+    assert changes(house.backtest_policy(stricter(mine=mine))) == open_
+    derived = replace(
+        stricter(mine=deny("mail", when=when("missing", "fact.mine"))), rules={"rule.a": copied}
+    )
+    assert changes(house.backtest_policy(derived)) == open_
+    writing = house.backtest_policy(stricter(writing=on_writes))
+    assert changes(writing) == [(None, "allow", "undecidable", "constraint.writing", 1)]
+    assert "adopted by nobody" in only(writing).first.reasons[0]
+
+
+def test_a_policy_that_reads_who_adopted_it_is_decided_again_as_it_was(house: ToolWorld) -> None:
+    by = stricter(mine=deny("mail", when=when("eq", "policy.adopted_by", "human://root")))
+    house.root.adopt_policy(by)
+    session = house.session()
+    assert ask(house, session, house.token(session), "mail", to="ann").verdict == "deny"
+    answer = house.backtest_policy(by, [session])
+    assert (answer.changed, answer.undecidable) == (0, 0)
+
+
 # -- what the facts do not say -------------------------------------------------------------------------
 
 

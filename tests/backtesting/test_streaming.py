@@ -2,6 +2,9 @@
 
 import gc
 import gzip
+import json
+import subprocess
+import sys
 import tracemalloc
 from collections.abc import Iterator
 from pathlib import Path
@@ -153,3 +156,42 @@ def test_a_file_of_one_line_that_is_too_long_says_so(tmp_path: Path, monkeypatch
     path.write_text("x" * 1_000)
     with pytest.raises(BeliefdError, match=r"line 1 of `long[.]jsonl` is longer than 100 bytes"):
         files.format_of(path)
+
+
+MEASURED = """
+import sys, tracemalloc
+from beliefd.__main__ import main
+tracemalloc.start()
+try:
+    main()
+finally:
+    print(tracemalloc.get_traced_memory()[1], file=sys.stderr)
+"""
+LINE_BYTES = 5 * 1024 * 1024
+
+
+def peak(path: Path, policy: Path) -> int:
+    """The most that a process of its own took up while it judged a file."""
+    asked: list[str | Path] = ["policy", "backtest", path, "--policy", policy]
+    told = subprocess.run(
+        [sys.executable, "-c", MEASURED, *asked], capture_output=True, text=True, check=False
+    )
+    return int(told.stderr.split()[-1])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("known", [True, False], ids=["runs", "no runs"])
+def test_a_trace_of_a_hundred_megabytes_takes_no_more_memory_than_its_longest_line(
+    known: bool, tmp_path: Path
+) -> None:
+    (tmp_path / "policy.yaml").write_text(
+        "constraints: {constraint.a: {v: 1, effect: allow, subject: null}}\n"
+    )
+    told = {"role": "user", "content": "x" * LINE_BYTES}
+    line = json.dumps({"id": "r", "messages": [told]} if known else {"other": told}) + "\n"
+    sizes = []
+    for lines in (2, 20):
+        path = tmp_path / f"{lines}.jsonl"
+        path.write_text(line * lines)
+        sizes.append(peak(path, tmp_path / "policy.yaml"))
+    assert sizes[1] / sizes[0] < 1.25, sizes

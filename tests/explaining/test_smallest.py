@@ -152,9 +152,9 @@ def test_two_rules_that_pull_apart_are_both_kept() -> None:
         (
             [ALLOW, {"v": 2, "effect": "ask", "subject": None}],
             {},
-            "nothing you can change: a person must approve",
+            "a person must approve",
         ),
-        ([ALLOW], {"t": {"tier": "DELETE"}}, "nothing you can change: a person must approve"),
+        ([ALLOW], {"t": {"tier": "DELETE"}}, "a person must approve"),
         (
             [ALLOW, {"v": 1, "effect": "deny", "subject": None, "when": when("eq", "call.role", "agent")}],
             {},

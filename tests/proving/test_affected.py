@@ -4,6 +4,7 @@ from itertools import count
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from beliefd.kernel.policy import Policy
 from beliefd.kernel.substrate.guarantees import Guarantee
@@ -86,9 +87,34 @@ def issues(**more: Any) -> Policy:
     return members(capabilities=[rule])
 
 
+def holding(**invariants: dict[str, Any]) -> Policy:
+    """With invariants of the state, beside what allows a call."""
+    return policy({**PAYS, **{f"invariant.{name}": one for name, one in invariants.items()}})
+
+
+def unpaid(path: str = "fact.debt") -> dict[str, Any]:
+    return {"effect": "deny", "when": {"op": "exists", "args": [path]}}
+
+
+NAMES_SCHEMA = policy(
+    {**PAYS, "invariant.i": {"effect": "deny", "when": {"op": "schema", "args": ["fact.a.n", "s"]}}},
+    schemas={"s": {"maximum": 9}},
+)
+WRITING = {"effect": "deny", "subject": {"capability": "write:fact"}}
+ALL_BY_CALLERS = {"tools": {"*": {"executor": "caller"}, "pay": {"executor": "caller"}}}
+
+
 @pytest.mark.parametrize(
     ("old", "new", "named"),
     [
+        (holding(i=unpaid()), holding(), "constraint.invariant.i"),
+        (holding(i=unpaid()), holding(i=unpaid("fact.other")), "constraint.invariant.i"),
+        (NAMES_SCHEMA, replace(NAMES_SCHEMA, schemas={"s": {"maximum": 5}}), "schemas"),
+        (members(), members(provenance={"sources": "any"}), "provenance.sources"),
+        (members(), members(provenance={"inputs": "any"}), "provenance.inputs"),
+        (members(), members(provenance={"permissions": "any"}), "provenance.permissions"),
+        (members(), members(arbitration={"scheduling": 1}), "arbitration.scheduling"),
+        (policy({**PAYS, "w": WRITING}, **ALL_BY_CALLERS), members(**ALL_BY_CALLERS), "constraint.w"),
         (issues(), issues(expires_in_seconds=61), "capabilities"),
         (issues(), issues(scope={"tools": ["*"]}), "capabilities"),
         (issues(), issues(roles=["agent", "tool"]), "capabilities"),
@@ -103,3 +129,16 @@ def test_what_nothing_is_proved_about_is_named_if_it_may_loosen_something(
     assert (proof.answer, f"`{named}`" in proof.why) == ("cannot_say", True), proof
     same = Prover(old, old).answer(UPDATE)
     assert same.answer == "proved"
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        (holding(), holding(i=unpaid())),
+        (members(provenance={"sources": "any"}), members()),
+        (members(**ALL_BY_CALLERS), policy({**PAYS, "w": WRITING}, **ALL_BY_CALLERS)),
+    ],
+    ids=["invariant", "provenance", "write"],
+)
+def test_what_only_makes_changes_of_the_state_stricter_is_proved(old: Policy, new: Policy) -> None:
+    assert Prover(new, old).answer(UPDATE).answer == "proved"

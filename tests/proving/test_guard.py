@@ -1,5 +1,6 @@
 """No policy comes into force that breaks a promise: on the command line, over HTTP, and by a changed file."""
 
+import asyncio
 import json
 from pathlib import Path
 from typing import Any
@@ -13,8 +14,10 @@ from beliefd.kernel.policy import Policy
 from beliefd.kernel.substrate.guarantees import Guarantee
 from beliefd.kernel.values import Principal, Role
 from beliefd.policy.proving import process
-from beliefd.steward.bootstrap import bootstrap
+from beliefd.steward.bootstrap import bootstrap, start
+from beliefd.stores.base import Adoption
 from beliefd.stores.memory import MemoryStore
+from beliefd.stores.opening import open_store
 from tests.cli.runner import answer, beliefd
 from tests.proving.test_prover import on, policy
 
@@ -72,6 +75,18 @@ async def test_a_promise_about_updates_is_kept_from_the_next_on() -> None:
 
 
 @pytest.mark.anyio
+async def test_an_update_that_drops_an_invariant_is_not_adopted_and_says_which() -> None:
+    here = bootstrap(MemoryStore()).steward.in_force
+    unpaid = {"effect": "deny", "when": {"op": "exists", "args": ["fact.debt"]}}
+    kept = with_promises({**ASKS, "invariant.i": unpaid}, STRICTER_ONLY)
+    await here.bring_into_force(kept, ADMIN)
+    for looser in (policy(ASKS), policy({**ASKS, "invariant.i": unpaid}, provenance={"sources": "any"})):
+        with pytest.raises(BeliefdError, match=r"cannot say.*`(constraint.invariant.i|provenance.sources)`"):
+            await here.bring_into_force(looser, ADMIN)
+    assert here.policy == kept
+
+
+@pytest.mark.anyio
 async def test_a_changed_file_that_breaks_a_promise_leaves_the_old_policy(tmp_path: Path) -> None:
     here = bootstrap(MemoryStore()).steward.in_force
     kept = with_promises(ASKS, ALONE)
@@ -79,6 +94,81 @@ async def test_a_changed_file_that_breaks_a_promise_leaves_the_old_policy(tmp_pa
     with pytest.raises(BeliefdError, match="is promised"):
         await here.take_file(with_promises(HOLED, ALONE), tmp_path / "policy.yaml")
     assert here.policy == kept
+
+
+@pytest.mark.anyio
+async def test_of_two_adoptions_at_once_the_second_keeps_what_the_first_promises() -> None:
+    here = bootstrap(MemoryStore()).steward.in_force
+    kept = with_promises(ASKS, ALONE)
+    both = (here.bring_into_force(kept, ADMIN), here.bring_into_force(policy(HOLED), ADMIN))
+    first, second = await asyncio.gather(*both, return_exceptions=True)
+    assert first is None
+    assert isinstance(second, BeliefdError)
+    assert "nobody pays alone" in second.message
+    assert here.policy == kept
+
+
+@pytest.mark.anyio
+async def test_a_second_server_that_has_not_heard_of_a_promise_keeps_it() -> None:
+    store = MemoryStore()
+    here, there = (bootstrap(store).steward.in_force for _ in range(2))
+    kept = with_promises(ASKS, ALONE)
+    await here.bring_into_force(kept, ADMIN)
+    assert there.origin.source == "default"
+    with pytest.raises(BeliefdError, match="nobody pays alone"):
+        await there.bring_into_force(policy(HOLED), ADMIN)
+    await there.bring_into_force(policy(ASKS), ADMIN)
+    with pytest.raises(BeliefdError, match="nobody pays alone"):
+        await here.bring_into_force(with_promises(HOLED, ALONE), ADMIN)
+    await here.bring_into_force(policy(HOLED), ADMIN)  # given up there
+
+
+@pytest.mark.anyio
+async def test_a_promise_that_is_made_while_another_policy_is_proved_is_kept() -> None:
+    class Meanwhile(MemoryStore):
+        faster: Any = None
+
+        async def adopt(self, adoption: Adoption) -> None:
+            faster, self.faster = self.faster, None
+            if faster is not None:
+                await faster
+            await super().adopt(adoption)
+
+    store = Meanwhile()
+    here, there = (bootstrap(store).steward.in_force for _ in range(2))
+    kept = with_promises(ASKS, ALONE)
+    store.faster = here.bring_into_force(kept, ADMIN)
+    with pytest.raises(BeliefdError, match="nobody pays alone"):
+        await there.bring_into_force(policy(HOLED), ADMIN)
+    found = await store.adopted()
+    assert found is not None
+    assert found.policy_hash == here.hash == await there.on_record()
+    store.faster = here.bring_into_force(with_promises({**ASKS, "c": on("pay", "deny")}, ALONE), ADMIN)
+    await there.bring_into_force(policy(ASKS), ADMIN)
+    assert await there.on_record() == there.hash == (await store.adopted() or found).policy_hash
+
+
+@pytest.mark.anyio
+async def test_a_server_with_a_file_begins_only_if_it_keeps_what_the_store_promises(tmp_path: Path) -> None:
+    ledger, file = tmp_path / "ledger.db", tmp_path / "policy.yaml"
+    first = await start(await open_store(ledger))
+    await first.steward.in_force.bring_into_force(with_promises(ASKS, ALONE), ADMIN)
+    await first.close()
+    for place in (file, None):
+        with pytest.raises(BeliefdError, match="nobody pays alone"):
+            await start(await open_store(ledger), policy(HOLED), place)
+    begun = await start(await open_store(ledger), policy(ASKS), file)
+    assert begun.steward.in_force.policy == policy(ASKS)
+    await begun.close()
+
+
+@pytest.mark.anyio
+async def test_what_a_file_promised_holds_when_a_server_begins_with_another(tmp_path: Path) -> None:
+    ledger, file = tmp_path / "ledger.db", tmp_path / "policy.yaml"
+    first = await start(await open_store(ledger), with_promises(ASKS, ALONE), file)
+    await first.close()
+    with pytest.raises(BeliefdError, match="nobody pays alone"):
+        await start(await open_store(ledger), policy(HOLED), file)
 
 
 @pytest.mark.anyio

@@ -13,7 +13,10 @@ from beliefd.kernel.policy import Policy
 from beliefd.kernel.substrate.constraints import Action
 from beliefd.kernel.substrate.explaining import Explanation, situated
 from beliefd.kernel.substrate.guarantees import Guarantee
+from beliefd.kernel.substrate.paths import ABSENT, look_up
+from beliefd.kernel.substrate.predicates import paths_read
 from beliefd.kernel.substrate.question import Question
+from beliefd.kernel.substrate.rulebook import rulebook
 from beliefd.kernel.values import Role, Tier
 from beliefd.ledger.chain import policy_hash
 from beliefd.policy.proving.cedar import Beyond, entities, exported, request
@@ -135,33 +138,89 @@ def whole(policy: Policy) -> bool:
     return not exported(policy).left_out
 
 
-@SETTINGS
-@given(
-    policy=POLICIES.map(lambda one: msgspec.structs.replace(one, modes=Policy().modes)),
-    call=CALLS,
-    state=some.states,
-)
-def test_cedar_allows_what_we_allow(policy: Policy, call: Question, state: dict[str, Any]) -> None:
-    found = exported(policy)
-    plain = msgspec.structs.replace(
+PLAIN = POLICIES.map(lambda one: msgspec.structs.replace(one, modes=Policy().modes))
+
+
+def in_cedar(policy: Policy) -> Policy:
+    """The part of a policy that Cedar has words for. Its callers run the tools, so they are what it says."""
+    left_out = exported(policy).left_out
+    kept = {key: raw for key, raw in policy.constraints.items() if key not in left_out}
+    tools = {
+        name: msgspec.structs.replace(tool, schema={}, executor="caller")
+        for name, tool in policy.tools.items()
+    }
+    return msgspec.structs.replace(policy, constraints=kept, tools=tools)
+
+
+def plainly(policy: Policy, call: Question) -> Question:
+    return msgspec.structs.replace(
         call, mode="normal", args={} if call.tool_id in policy.tools else call.args
     )
-    kept = {key: raw for key, raw in policy.constraints.items() if key not in found.left_out}
-    without = {name: msgspec.structs.replace(tool, schema={}) for name, tool in policy.tools.items()}
-    policy = msgspec.structs.replace(policy, constraints=kept, tools=without)
-    setting = situated(policy, policy_hash(policy), state, plain)
+
+
+def asked_of_cedar(
+    policy: Policy, call: Question, state: dict[str, Any]
+) -> tuple[bool, dict[str, Any]] | None:
+    """Whether Cedar allows it, and what it was told; None where it cannot be told."""
+    setting = situated(policy, policy_hash(policy), state, call)
     action: Action = setting.action
     try:
-        asked = request(policy, state, action, (plain.tier, action.context["tier"]))
+        asked = request(policy, state, action, (call.tier, action.context["tier"]))
     except Beyond:
-        return
-    answer = cedarpy.is_authorized(asked, found.text, entities(action))
+        return None
+    answer = cedarpy.is_authorized(asked, exported(policy).text, entities(action))
     assert not answer.diagnostics.errors
-    ours = said(policy, plain, state)
-    assert answer.allowed == (ours.verdict == "allow"), (ours, found.text, asked)
-    if answer.allowed:
-        asked_of_all = Guarantee(role=plain.role, tool=plain.tool_id, never="without_person")
-        assert Prover(policy).answer(asked_of_all).answer != "proved"
+    return bool(answer.allowed), action.known(state)  # type: ignore[return-value]
+
+
+def exactly(policy: Policy, call: Question, known: dict[str, Any]) -> dict[str, Any]:
+    """A condition that holds of calls of which constraints read just this."""
+    conditions = (one.when for one in rulebook(policy, policy_hash(policy)).constraints if one.when)
+    held = {path: look_up(known, path) for when in conditions for path in paths_read(when)}
+    missing = [{"op": "missing", "args": [path]} for path, value in held.items() if value is ABSENT]
+    there = [{"op": "eq", "args": [path, value]} for path, value in held.items() if value is not ABSENT]
+    return {"op": "all", "args": [*missing, *there]}
+
+
+@SETTINGS
+@given(policy=PLAIN, call=CALLS, state=some.states)
+def test_cedar_and_the_proof_allow_and_deny_what_we_do(
+    policy: Policy, call: Question, state: dict[str, Any]
+) -> None:
+    call, policy = plainly(policy, call), in_cedar(policy)
+    found = asked_of_cedar(policy, call, state)
+    if found is None:
+        return
+    allowed, known = found
+    ours = said(policy, call, state)
+    assert allowed == (ours.verdict == "allow"), (ours, exported(policy).text)
+    if call.tool_id not in policy.tools:
+        return  # of what is not declared, there are tools of every kind
+    asked = Guarantee(
+        role=call.role,
+        tool=call.tool_id,
+        agent_tier=call.tier,
+        mode="normal",
+        when=exactly(policy, call, known),
+        never="without_person",
+    )
+    proof = Prover(policy).answer(asked)
+    assert proof.answer in ({"counterexample", "cannot_say"} if allowed else {"proved", "cannot_say"}), proof
+
+
+@SETTINGS
+@given(old=PLAIN, new=PLAIN, situations=SITUATIONS)
+def test_an_update_that_is_proved_permits_nothing_new_by_cedar_either(
+    old: Policy, new: Policy, situations: list[tuple[Question, dict[str, Any]]]
+) -> None:
+    old, new = in_cedar(old), in_cedar(new)
+    proof = Prover(new, old).answer(Guarantee(update="permits_nothing_new"))
+    if proof.answer != "proved":
+        return
+    for asked, state in situations:
+        call = plainly(new, plainly(old, asked))
+        before, after = asked_of_cedar(old, call, state), asked_of_cedar(new, call, state)
+        assert before is None or after is None or before[0] or not after[0], (call, state)
 
 
 def test_what_can_be_read_in_two_ways_is_not_asked_of_cedar() -> None:

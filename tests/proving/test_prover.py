@@ -367,3 +367,11 @@ def test_each_question_has_a_solver_to_itself_and_takes_no_other_along() -> None
     )
     assert [one.answer for one in found] == ["cannot_say", "proved"]
     assert found[0].why == process.ENDED
+
+
+def test_what_a_policy_calls_itself_is_what_conditions_read() -> None:
+    barred = {"a": on("pay", "allow"), "b": on("pay", "deny", "eq", "policy.version", "spring")}
+    passes = Guarantee(tool="pay", can="pass")
+    for version, found in (("spring", "refuted"), ("autumn", "proved")):
+        assert answer(passes, policy(barred, version=version)).answer == found
+    assert answer(passes, policy(barred)).answer == "proved"

@@ -72,6 +72,7 @@ def test_node_recomputes_when_a_session_may_act(
         if resumed:
             assert written["episode"]["tokens"] == 10
             assert written["lowered_mode"] == "throttled"
+            assert written["lowered_by"].keys() == {"by", "reason"}
         house.check(session)
         exported = tmp_path / "ledger.jsonl"
         exported.write_bytes(house.root.export(session))

@@ -8,7 +8,8 @@ from beliefd.kernel.errors import Code
 from beliefd.kernel.scheduling.commands import SetMode
 from beliefd.kernel.values import later
 from beliefd.protocol.rights import Right, Rights
-from beliefd.testing.world import ANN, policy, refused
+from beliefd.protocol.scheduling import LoweredView
+from beliefd.testing.world import AGENT, ANN, policy, refused
 from tests.substrate.conftest import Build
 from tests.substrate.support import ALLOW_ALL, ToolWorld, deny, one, rules, tool_call
 
@@ -93,6 +94,30 @@ def test_what_a_program_lowered_recovers_to_what_a_person_set_and_not_above(buil
         seen.append(mode_of(house, session))
         house.clock.advance(300)
     assert seen == ["offline-safe", "throttled", "eco", "eco"]
+    house.check(session)
+
+
+def test_who_lowered_a_mode_and_why_is_shown_until_it_has_recovered(build: Build) -> None:
+    house = build(policy=DEGRADES)
+    session = house.session()
+    since = house.clock.now()
+    house.agent.set_mode(session, "throttled", "careful")
+    shown = house.agent.show_schedule(session)
+    assert (shown.set_mode, shown.lowered) == (
+        None,
+        LoweredView(mode="throttled", by=AGENT.id, reason="careful", since=since),
+    )
+    house.clock.advance(300)
+    back = house.agent.show_schedule(session).lowered
+    assert (back and back.mode, back and back.reason) == ("eco", "careful")
+    house.clock.advance(300)
+    assert house.agent.show_schedule(session).lowered is None
+    assert degrade(house, session, house.token(session)) == "eco"
+    degraded = house.agent.show_schedule(session).lowered
+    assert degraded is not None
+    assert (degraded.mode, degraded.by, degraded.reason != "careful") == ("eco", AGENT.id, True)
+    house.ann.set_mode(session, "normal", "over")
+    assert house.agent.show_schedule(session).lowered is None
     house.check(session)
 
 

@@ -49,10 +49,17 @@ class CommandLine:
         if step.op == "adopt_policy":
             self._file.write_text(json.dumps(args))
             return "policy adopt", [str(self._file)], []
+        if step.op == "show_approval":
+            return "inbox show", [args["approval_id"]], []
+        if step.op == "decide_approval":
+            return "inbox approve", [args["approval_id"]], ["--hash", args["content_hash"]]
+        if step.op == "show_call":
+            return "call show", [args["session_id"], args["call_id"]], []
         session_id = args.pop("session_id")
         if step.op == "propose":
             self._file.write_text(json.dumps(args["candidates"]))
-            options = ["--qos", args["qos"]] if "qos" in args else []
+            told = [(f"--{name}", args[name]) for name in ("qos", "execute") if name in args]
+            options = [word for pair in told for word in pair]
             return "state propose", [session_id, str(self._file)], options
         command, names = WORDS[step.op]
         words = [args.pop(name) for name in names]

@@ -38,7 +38,7 @@ def test_it_verifies_in_both_languages() -> None:
 
 def test_what_a_document_does_not_say_is_what_was_the_rule_then() -> None:
     now = ArbitrationPolicy(
-        constraints=2, reasons="effect", failures="all", scheduling=2, meaning=2, patterns="bounded"
+        constraints=2, reasons="effect", failures="all", scheduling=2, meaning=3, patterns="bounded"
     )
     before = ArbitrationPolicy(
         constraints=1, reasons="failure", failures="first", scheduling=1, meaning=1, patterns="linear"

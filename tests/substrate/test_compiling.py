@@ -381,6 +381,51 @@ def test_a_running_server_keeps_the_old_policy_and_says_who_brought_which(tmp_pa
     assert after["policy"]["security"]["rate_limit"] == 8
 
 
+# -- invariants that no state keeps --------------------------------------------------------------------
+
+
+def invariants(*conditions: tuple[Any, ...], **more: Any) -> Policy:
+    """Denies, each with its condition; `allow` before an op makes one that must hold."""
+    named = {}
+    for number, (op, *args) in enumerate(conditions):
+        effect, _, last = op.rpartition(" ")
+        named[f"constraint.invariant.{number}"] = {
+            **{"v": 2, "effect": effect or "deny", "subject": None, **more},
+            "when": {"op": last, "args": args},
+        }
+    return policy(constraints=named)
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        invariants(("exists", "fact.a"), ("missing", "fact.a")),
+        invariants(("allow eq", "fact.a.n", 1), ("allow eq", "fact.a.n", 2)),
+        invariants(("allow gt", "fact.a.n", 5), ("allow lt", "fact.a.n", 5)),
+        invariants(("allow in", "fact.a.n", [1, 2]), ("eq", "fact.a.n", 1), ("eq", "fact.a.n", 2)),
+    ],
+)
+def test_invariants_that_together_forbid_every_state_are_refused_by_their_names(given: Policy) -> None:
+    (problem,) = problems(given)
+    assert problem.path == "$.constraints.constraint.invariant.0"
+    assert all(f"`{key}`" in problem.message for key in given.constraints)
+    with pytest.raises(BeliefdError, match="nothing could be written"):
+        compiled(given)
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        invariants(("exists", "fact.a"), ("missing", "fact.b")),
+        invariants(("allow ge", "fact.a.n", 5), ("allow le", "fact.a.n", 5)),
+        invariants(("exists", "fact.a"), ("missing", "fact.a"), effect="ask"),
+        invariants(("matches", "fact.a.n", "a"), ("not", {"op": "matches", "args": ["fact.a.n", "b"]})),
+    ],
+)
+def test_invariants_that_some_state_may_keep_are_taken(given: Policy) -> None:
+    assert list(problems(given)) == []
+
+
 # -- one way into force ------------------------------------------------------------------------------------
 
 
@@ -391,7 +436,7 @@ async def test_every_adoption_is_written_down_with_who_and_from_where_before_it_
     runtime = await start(MemoryStore())
     in_force, seen = runtime.steward.in_force, list[tuple[str, Origin, str]]()
 
-    async def record(new: Policy, origin: Origin, by: Principal) -> None:
+    async def record(new: Policy, origin: Origin, by: Principal, _: str) -> None:
         assert by.id == origin.adopted_by
         seen.append((policy_hash(new), origin, in_force.hash))
 
@@ -412,7 +457,7 @@ async def test_every_adoption_is_written_down_with_who_and_from_where_before_it_
 async def test_what_cannot_be_written_down_does_not_come_into_force(tmp_path: Path) -> None:
     in_force = bootstrap(MemoryStore()).steward.in_force
 
-    async def away(_: Policy, __: Origin, ___: Principal) -> None:
+    async def away(_: Policy, __: Origin, ___: Principal, ____: str) -> None:
         raise StorageUnavailable("nothing was written: no room")
 
     in_force.record = away

@@ -6,10 +6,13 @@ from typing import Any
 import msgspec
 import pytest
 from msgspec import UNSET
+from msgspec.structs import replace
 from rpds import HashTrieMap
 
 from beliefd.kernel.adopted import Adopted
+from beliefd.kernel.errors import Code
 from beliefd.kernel.policy import Policy
+from beliefd.kernel.substrate.arbitration_policy import ArbitrationPolicy
 from beliefd.kernel.substrate.derived import Source
 from beliefd.kernel.substrate.deriving import RuleSet
 from beliefd.kernel.substrate.events import Arbitrated
@@ -22,7 +25,7 @@ from beliefd.ledger.chain import policy_hash
 from beliefd.ledger.envelope import read
 from beliefd.ledger.replay import redecide
 from beliefd.testing.kernel import KernelSession
-from beliefd.testing.world import ENCODER, TOOL, policy
+from beliefd.testing.world import ENCODER, TOOL, policy, refused
 from tests.substrate.support import (
     ALLOW_ALL,
     ToolWorld,
@@ -36,6 +39,7 @@ from tests.substrate.support import (
     tool_call,
     when,
 )
+from tests.substrate.test_asking import confirmed
 from tests.substrate.test_second_language import verifies_elsewhere
 
 LARGE = {
@@ -225,6 +229,92 @@ def test_rules_that_come_into_force_while_one_call_runs_stop_the_next() -> None:
         answer = house.agent.propose(session, [tool_call("slow", token), tool_call("quick", token)])
         assert [result.status for result in answer.results] == ["ok", "stopped"]
         assert codes(answer.results[1]) == ["DENIED"]
+        house.check(session)
+
+
+NEVER = {"v": 1, "effect": "deny", "when": when("exists", "fact.large"), "reason": "no large orders"}
+IN_ECO = {"v": 1, "when": when("not", when("eq", "policy.mode", "normal")), "derive": {"fact.slow": {"v": 1}}}
+NEVER_SLOW = {"v": 1, "effect": "deny", "when": when("exists", "fact.slow")}
+
+
+def test_facts_that_another_policy_derives_keep_its_invariants_or_are_not_there(tmp_path: Path) -> None:
+    with ToolWorld(policy=ruled({})) as house:
+        session = house.session()
+        assert one(house.encoder.propose(session, [order()])).verdict == "allow"
+        token, before = house.token(session), house.state(session).substrate
+        house.steward.in_force.adopt(ruled(**{"invariant.never": NEVER}))
+        no = one(house.agent.propose(session, [tool_call("note.read", token)]))
+        assert (no.verdict, no.reason_code, no.reasons[0].constraint) == (
+            *("deny", "INVARIANT_BROKEN"),
+            "constraint.invariant.never",
+        )
+        still = one(house.encoder.propose(session, [order("large", again=1)]))
+        assert still.reason_code == "INVARIANT_BROKEN"
+        after = house.state(session).substrate
+        assert dict(after.symbolic_state) == dict(before.symbolic_state), "nothing is committed"
+        answer = house.encoder.propose(session, [tool_call("note.read", token), order("small")])
+        assert [one.verdict for one in answer.results] == ["deny", "allow"]
+        assert derived(house, session) == {"fact.calm": {"v": 1}}
+        assert one(house.agent.propose(session, [tool_call("note.read", token)])).verdict == "allow"
+        house.check(session)
+        exported = tmp_path / "ledger.jsonl"
+        exported.write_bytes(house.export(session))
+    verifies_elsewhere(exported)
+
+
+def test_a_call_does_not_begin_on_facts_that_break_an_invariant() -> None:
+    with ToolWorld(policy=ruled({})) as house:
+        session = house.session()
+        house.encoder.propose(session, [order()])
+        token = house.token(session)
+        house.toolbox.add("slow", lambda: house.steward.in_force.adopt(ruled(**{"invariant.never": NEVER})))
+        house.toolbox.add("quick", lambda: "ran")
+        answer = house.agent.propose(session, [tool_call("slow", token), tool_call("quick", token)])
+        assert [result.status for result in answer.results] == ["ok", "stopped"]
+        assert codes(answer.results[1]) == ["INVARIANT_BROKEN"]
+        house.check(session)
+
+
+def test_facts_that_another_mode_derives_keep_invariants_or_are_not_there() -> None:
+    rules = {"rule.slow": IN_ECO}
+    with ToolWorld(policy=ruled(rules, **{"invariant.slow": NEVER_SLOW})) as house:
+        session = house.session()
+        token = house.token(session)
+        assert one(house.agent.propose(session, [tool_call("note.read", token)])).verdict == "allow"
+        house.root.set_mode(session, "eco", reason="a test")
+        no = one(house.agent.propose(session, [tool_call("note.read", token)]))
+        assert (no.reason_code, derived(house, session)) == ("INVARIANT_BROKEN", {})
+        house.root.set_mode(session, "normal", reason="over")
+        assert one(house.agent.propose(session, [tool_call("note.read", token)])).verdict == "allow"
+        house.check(session)
+
+
+def test_a_person_confirms_no_call_on_facts_that_break_an_invariant() -> None:
+    asks = deny("note.read", on_fail="ask")
+    with ToolWorld(policy=ruled({}, look=asks)) as house:
+        session = house.session()
+        house.encoder.propose(session, [order()])
+        waits = one(house.agent.propose(session, [tool_call("note.read", house.token(session))]))
+        card = house.ann.show_approval(waits.approval_id or "")
+        house.steward.in_force.adopt(ruled(look=asks, **{"invariant.never": NEVER}))
+        error = refused(Code.CONFLICT, lambda: house.ann.approve(card))
+        assert "no large orders" in error.message
+        assert "fact.large" not in house.state(session).substrate.symbolic_state
+        house.encoder.propose(session, [order("small")])
+        assert confirmed(house.ann.approve(card)).verdict == "allow"
+        house.check(session)
+
+
+def test_under_the_meaning_of_before_facts_derived_anew_are_committed_as_they_were() -> None:
+    with ToolWorld(policy=ruled({})) as house:
+        session = house.session()
+        house.encoder.propose(session, [order()])
+        token = house.token(session)
+        before = replace(ruled(**{"invariant.never": NEVER}), arbitration=ArbitrationPolicy(meaning=2))
+        house.steward.in_force.adopt(before)
+        assert one(house.agent.propose(session, [tool_call("note.read", token)])).verdict == "allow"
+        assert derived(house, session) == {"fact.large": {"v": 1, "order": 7}}
+        assert [one.provenance for one in house.state(session).substrate.calls.values()] == [UNSET]
         house.check(session)
 
 

@@ -13,6 +13,7 @@ from beliefd.kernel.substrate.arbitration_policy import ArbitrationPolicy
 from beliefd.kernel.substrate.derived import Source
 from beliefd.kernel.substrate.deriving import MAX_RULES, RuleSet
 from beliefd.kernel.substrate.paths import ABSENT, look_up, same
+from beliefd.kernel.substrate.predicates import BY_VERSION
 from beliefd.kernel.substrate.rule_graph import MAX_STRATA
 from beliefd.kernel.substrate.rule_reading import MAX_BYTES, MAX_FACTS, Clause, TooLarge
 from beliefd.kernel.substrate.rulebook import KnownSchemas
@@ -28,7 +29,14 @@ PATHS = (*BASE, *DERIVED, "fact.a.n", "goal.y.z.n", "fact.p.n", "fact.q.n", "fac
 LITERALS = {key: {"v": 1, "n": number} for number, key in enumerate(DERIVED)}
 
 paths = st.sampled_from(PATHS)
+bounds = st.sampled_from([0, 1, 1.5, *some.TIMES[:3]])
 leaves = st.one_of(
+    st.builds(when, st.sampled_from(["lt", "le", "gt", "ge"]), paths, bounds),
+    st.builds(when, st.just("between"), paths, st.just(0), st.sampled_from([0, 1.0])),
+    st.builds(when, st.sampled_from(["starts_with", "ends_with"]), paths, st.sampled_from(["", "a", "2026"])),
+    st.builds(when, st.just("matches"), paths, st.sampled_from(["^a", "b$", "[0-9]+"])),
+    st.builds(when, st.sampled_from(["subset", "intersects"]), paths, st.just([0, "a", "b"])),
+    st.builds(when, st.just("count"), paths, st.sampled_from(["lt", "ge", "eq"]), st.integers(0, 2)),
     st.builds(when, st.sampled_from(["exists", "missing"]), paths),
     st.builds(lambda path, value: when("eq", path, value), paths, st.sampled_from([0, 1, 2, {"v": 1}])),
     st.builds(lambda path, value: when("in", path, value), paths, st.just([0, 1, "a"])),
@@ -64,7 +72,9 @@ def rules(draw: st.DrawFn) -> dict[str, Any]:
     return made
 
 
-values = st.fixed_dictionaries({"v": st.just(1), "n": st.sampled_from([0, 1, 2, "a", None, True])})
+NUMBERS = (0, 1, 2, "a", None, True)
+held: tuple[Any, ...] = (*NUMBERS, 1.5, "ab", "2026-01-01T00:00:00Z", [], ["a"], [0, "b", "c"], {"m": 1})
+values = st.fixed_dictionaries({"v": st.just(1), "n": st.sampled_from(held)})
 changes = st.lists(
     st.tuples(
         st.dictionaries(st.sampled_from(BASE), values, max_size=2),
@@ -113,6 +123,23 @@ class Kept:
     @property
     def derived(self) -> dict[str, Any]:
         return {key: self.values[key] for key in self.held}
+
+
+def test_all_operators_of_rules_are_drawn() -> None:
+    """`age_over` reads the time, which no rule does."""
+    drawn = set[str]()
+
+    @many
+    @given(conditions)
+    def look(condition: dict[str, Any]) -> None:
+        waiting = [condition]
+        while waiting:
+            one = waiting.pop()
+            drawn.add(one["op"])
+            waiting += [inner for inner in one["args"] if isinstance(inner, dict) and "op" in inner]
+
+    look()
+    assert drawn == {*BY_VERSION[max(BY_VERSION)]} - {"age_over"}
 
 
 @many

@@ -11,6 +11,8 @@ from beliefd.kernel.policy import Policy
 from beliefd.kernel.substrate.constraints import Action
 from beliefd.kernel.substrate.policy_keys import NAMES, POLICY, policy_keys
 from beliefd.kernel.substrate.symbolic_state import SymbolicState
+from beliefd.ledger.chain import policy_hash
+from beliefd.testing.world import policy
 from tests.substrate import strategies as some
 from tests.substrate.test_rules import broken, compiled, naive, told
 
@@ -62,4 +64,7 @@ def test_compiled_constraints_read_the_policy_as_the_plain_reading_does(
 def test_what_nobody_adopted_was_adopted_by_nobody() -> None:
     known = policy_keys(Policy(), "h", "normal", Adopted())
     assert known == {"hash": "h", "version": 1, "mode": "normal"}
+    named = policy_keys(policy(version="2026-11"), "h", "normal", Adopted())
+    assert named == {**known, "version": "2026-11"}
+    assert policy_hash(policy(version="a")) != policy_hash(policy(version="b")) != policy_hash(Policy())
     assert set(NAMES) == {*known, "adopted_by", "adopted_at"}

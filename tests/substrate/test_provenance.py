@@ -20,6 +20,7 @@ from beliefd.kernel.substrate.events import CapabilityIssued
 from beliefd.kernel.substrate.proposals import DeltaCandidate, Patch
 from beliefd.kernel.substrate.provenance import CLAIMED_BY, SOURCES, Provenance
 from beliefd.kernel.substrate.provenance_rules import MOST_INPUTS, RECORDS, is_recorded
+from beliefd.kernel.substrate.state import GENESIS_SNAPSHOT
 from beliefd.kernel.values import Role
 from beliefd.ledger.chain import policy_hash
 from beliefd.ledger.envelope import read
@@ -28,7 +29,17 @@ from beliefd.testing.kernel import KernelSession
 from beliefd.testing.world import AGENT, BY_ROLE, OTHER_AGENT, ROOT, World, policy, refused
 from tests.substrate.conftest import Build
 from tests.substrate.kernel import facts_of, session_with
-from tests.substrate.support import ALLOW_ALL, SUB_AGENT, ToolWorld, delta, one, rules, scope, tool_call
+from tests.substrate.support import (
+    ALLOW_ALL,
+    SUB_AGENT,
+    ToolWorld,
+    delta,
+    one,
+    rules,
+    scope,
+    tool_call,
+    with_tools,
+)
 
 SAID = {
     Role.AGENT: {"agent"},
@@ -62,6 +73,26 @@ def stopped(house: ToolWorld, session: str, code: Code, path: str, act: Callable
     assert isinstance(last, Refused)
     assert (last.code, last.details["path"]) == (code, path)
     house.check(session)
+
+
+def test_every_call_says_where_it_came_from_whoever_runs_it_and_if_a_person_was_asked() -> None:
+    asks = {"v": 1, "effect": "deny", "subject": {"tool_id": "note.read"}, "on_fail": "ask"}
+    with ToolWorld(policy=with_tools(rules(all=ALLOW_ALL, ask=asks), mine={"executor": "caller"})) as house:
+        session = house.session()
+        token = house.token(session)
+        told: dict[str, Any] = {"source": "agent", "inputs": [GENESIS_SNAPSHOT]}
+        house.agent.propose(session, [tool_call("calc.add", token, a=1, b=2)], **told)
+        mine = {**tool_call("mine", token), "join_key": "j"}
+        house.agent.propose(session, [mine], execute="caller", **told)
+        waits = one(house.agent.propose(session, [tool_call("note.read", token)], **told))
+        house.ann.approve(house.ann.show_approval(waits.approval_id or ""))
+        calls = house.state(session).substrate.calls.values()
+        said = msgspec.convert(told, Provenance)
+        assert sorted((one.tool_id, one.provenance == said) for one in calls) == [
+            *(("calc.add", True), ("mine", True)),
+            ("note.read", True),
+        ]
+        house.check(session)
 
 
 def test_the_table_of_sources_is_the_one_that_is_documented() -> None:

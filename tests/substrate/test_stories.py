@@ -78,6 +78,8 @@ def _proposing(args: dict[str, Any]) -> list[str]:
     given += [("--permission", name) for name in told.get("permissions", ())]
     if "state_snapshot_id" in args:
         given.append(("--snapshot", args["state_snapshot_id"]))
+    if "execute" in args:
+        given.append(("--execute", args["execute"]))
     return [word for pair in given for word in pair]
 
 

@@ -173,13 +173,13 @@ LATER = [case for case in CASES if case.name.startswith(("operators:", "effects:
 
 
 def test_a_server_says_what_the_table_says() -> None:
-    """A sample: every case is an adoption, a session, a state and a proposal."""
+    """Every case is an adoption, a session, a state and a proposal."""
     registry = Registry()
     for name in ("fs.write", "email.send"):
         registry.tool(name, capabilities=["outside"] if name == "email.send" else [])(lambda **_: "done")
     with ToolWorld(registry=registry) as house:
         web = Web(house)
-        for case in LATER[::5]:
+        for case in LATER:
             answer = through(web, case)
             assert answer is None or answer == case.expect, case.name
 

@@ -1,8 +1,12 @@
 """Backtests at the command line: sessions of a server or store, exported ledgers, runs of other systems."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
+
+import click
+import msgspec
+from msgspec import UNSET
 
 from beliefd.cli.output import Exit, Reply, complain, print_json, show
 from beliefd.cli.progress import progress
@@ -21,9 +25,10 @@ from beliefd.protocol.backtesting import Backtest, Reached
 from beliefd.steward.backtesting.exports import decide_exports
 from beliefd.steward.backtesting.ledgers import Trial
 from beliefd.steward.backtesting.run_tally import Tallies
-from beliefd.steward.backtesting.runs import CallVerdict, RunsTrial
+from beliefd.steward.backtesting.runs import CallVerdict, Given, RunsTrial
 from beliefd.steward.backtesting.tally import Tally
 
+GIVEN: Final = Given.__struct_fields__
 AT_ONCE = 20_000
 """Decisions per question to a server: between them the number of those that are done is shown."""
 
@@ -44,15 +49,19 @@ def backtest_sessions(target: Target, policy_file: Path, sessions: Sequence[str]
 
 
 def backtest_file(
-    path: Path, *, policy_file: Path | None, form: str, state_file: Path | None, as_json: bool
+    path: Path, *, policy_file: Path | None, form: str, state_file: Path | None, as_json: bool, **said: Any
 ) -> Exit:
+    """`said` is what runs do not carry about who calls, as far as the command was told."""
     policy = preset("guard") if policy_file is None else load_policy(policy_file)
     try:
         size = path.stat().st_size
         found = format_of(path) if form == AUTO else form
+        told = {**said, "state": None if state_file is None else _state(state_file)}
+        given = msgspec.convert({name: one for name, one in told.items() if one is not None}, Given)
         if found == LEDGER:
+            refuse_given((name for name in GIVEN if getattr(given, name) is not UNSET), "an exported ledger")
             return _ended(_exported(path, policy, size), as_json)
-        return _runs(path, found, policy, _state(state_file), as_json, size)
+        return _runs(path, found, policy, given, as_json, size)
     except OSError as error:
         raise invalid(f"cannot read `{path}`: {error.strerror}", "FILE") from None
 
@@ -72,21 +81,27 @@ def _ended(answer: Backtest, as_json: bool) -> Exit:
     return Exit.LEDGER_BROKEN if answer.broken else Exit.ALLOWED
 
 
-def _state(path: Path | None) -> dict[str, Any] | None:
-    if path is None:
-        return None
+def refuse_given(given: Iterable[str], what: str) -> None:
+    """What is on record is not asked for a second time."""
+    for name in given:
+        raise invalid(
+            f"{what} says it itself: this is for runs of other systems", f"--{name.replace('_', '-')}"
+        )
+
+
+def _state(path: Path) -> dict[str, Any]:
     state = read_document(path)
     if not isinstance(state, dict):
         raise invalid(f"`{path}` needs an object of keys and their values", "--state")
     return state
 
 
-def _runs(
-    path: Path, form: str, policy: Policy, state: dict[str, Any] | None, as_json: bool, size: int
-) -> Exit:
+def _runs(path: Path, form: str, policy: Policy, given: Given, as_json: bool, size: int) -> Exit:
     tallies = Tallies()
+    # Standard output is one verdict per line.
+    click.echo(f"assumed: {'; '.join(given.assumed)}", err=as_json)
     with progress("judging runs", size, in_bytes=True) as report:
-        for item in RunsTrial(policy, state).verdicts(steps_of(path, form, report)):
+        for item in RunsTrial(policy, given).verdicts(steps_of(path, form, report)):
             tallies.take(item)
             if as_json and isinstance(item, CallVerdict):
                 print_json(item)

@@ -346,7 +346,7 @@ class ContentPolicy(Value, frozen=True):
 
 
 class Policy(Value, frozen=True):
-    """The rules `decide` is told to apply."""
+    """The rules `decide` is told to apply. `version` is what their author calls this edition of them."""
 
     v: Annotated[int, msgspec.Meta(ge=1, le=1)] = 1
     termination: TerminationPolicy = TerminationPolicy()
@@ -376,6 +376,7 @@ class Policy(Value, frozen=True):
     scheduling: SchedulingPolicy | UnsetType = UNSET
     prove: Annotated[tuple[Guarantee, ...], msgspec.Meta(max_length=100)] | UnsetType = UNSET
     erasable: ErasablePlaces | UnsetType = UNSET
+    version: Id | UnsetType = UNSET
 
     def __post_init__(self) -> None:
         # INVARIANT: every policy has a hash. What is free-form in it is looked at before it is in force.

@@ -39,6 +39,7 @@ from beliefd.kernel.substrate.rulebook import rule_set, rulebook
 from beliefd.kernel.substrate.schemas import BadSchema, Schema
 from beliefd.kernel.values import shown
 from beliefd.ledger.chain import policy_hash
+from beliefd.policy.contradicting import contradictory
 from beliefd.policy.fact_names import is_fact, misfits
 from beliefd.policy.name_forms import unnamed, wrong_subject
 from beliefd.policy.path_names import unreadable
@@ -85,7 +86,12 @@ def problems(policy: Policy) -> Iterator[Problem]:
         yield from _schema(schema, f"$.schemas.{name}")
     for wrong_name in unnamed(policy):
         yield Problem(wrong_name.path, wrong_name.message, wrong_name.remedy)
-    for one in rulebook(policy, policy_hash(policy)).constraints:
+    compiled_rules = rulebook(policy, policy_hash(policy))
+    for keys in contradictory(compiled_rules.constraints, compiled_rules.fits):
+        named = " and ".join(f"`{key}`" for key in keys)
+        unkept = f"no state keeps {named}: nothing could be written"
+        yield Problem(f"$.constraints.{keys[0]}", unkept, "take one of them out, or let them ask a person")
+    for one in compiled_rules.constraints:
         yield from _constraint(one)
         if (wrong_of := wrong_subject(one.subject, policy)) is not None:
             yield Problem(f"$.constraints.{one.key}.subject", *wrong_of)

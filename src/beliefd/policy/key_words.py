@@ -8,6 +8,7 @@ from typing import Final
 KEYS: Final[dict[str, dict[str, str]]] = {
     "Policy": {
         "v": "The version of policy files.",
+        "version": "What you call this edition of your policy; constraints read it as `policy.version`.",
         "tools": "Tools by id: what they are, which arguments they take, who runs them.",
         "schemas": "JSON Schemas by name, for conditions that name one.",
         "capabilities": "What is issued to whom in every session, without anybody asking for it.",

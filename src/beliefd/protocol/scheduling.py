@@ -20,6 +20,16 @@ class SetModeView(Answer, frozen=True):
     until: str | None
 
 
+class LoweredView(Answer, frozen=True):
+    """A mode that was lowered and has not recovered: at whose word (a program's, or the proposer of what a
+    constraint degraded it for), why, and since when it is as it is."""
+
+    mode: str
+    by: str
+    reason: str
+    since: str
+
+
 class InterruptionView(Answer, frozen=True):
     """What interrupts a session. `kind` is `budget` if an episode was used up; without `until`, it takes
     somebody who resumes: a person if `only_people` is true, else a person or a program of the owner of `by`.
@@ -51,6 +61,7 @@ class ScheduleView(Answer, frozen=True):
     mode: str
     set_to: str
     set_mode: SetModeView | None
+    lowered: LoweredView | None
     budget_share: float
     network: bool
     mutating: bool

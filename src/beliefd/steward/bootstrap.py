@@ -145,7 +145,11 @@ def bootstrap(  # noqa: PLR0913 - one argument per port
     steward = Steward(store, positions, in_force, finder, environment, buckets)
     submit, feeds, background = steward.submit, Feeds(ledgers), Background()
     system = SystemLedger(ledgers, positions, submit)
-    in_force.record, in_force.on_record = system.note_policy, system.adopted
+    in_force.record, in_force.on_record, in_force.last = (
+        system.note_policy,
+        system.adopted,
+        system.last_policy,
+    )
     steward.sealed.record = system.note_refusal
     tree = Log(ledgers)
     archiving = Archiving(ledgers, positions, tree, system, environment)

@@ -52,19 +52,31 @@ class Origin(Struct, frozen=True):
     place: str | None = None
 
 
-Record = Callable[[Policy, Origin, Principal], Awaitable[None]]
-"""Writes down that a policy comes into force; what it raises keeps the old one."""
+class Overtaken(Exception):
+    """Another policy came into force since somebody looked which one was."""
+
+
+Record = Callable[[Policy, Origin, Principal, str], Awaitable[None]]
+"""Writes down that a policy comes into force, after the one of this hash that was on record last; what it
+raises keeps the old one. `Overtaken`, if another is on record by now."""
 OnRecord = Callable[[], Awaitable[str | None]]
 """The hash of the policy that was adopted last, as the server's own ledger says; None if it names none."""
+Last = Callable[[], Awaitable[str]]
+"""The hash that is on record last, of whatever source; empty if there is none."""
 
 
-async def only_logged(_: Policy, __: Origin, ___: Principal) -> None:
+async def only_logged(_: Policy, __: Origin, ___: Principal, ____: str) -> None:
     """For who keeps no record beside the log."""
 
 
 async def none_on_record() -> str | None:
     """For who keeps no record."""
     return None
+
+
+async def none_last() -> str:
+    """For who keeps no record."""
+    return ""
 
 
 DEFAULT: Final = Origin("default")
@@ -80,6 +92,8 @@ class PolicyInForce:
         self._environment = environment
         self.record: Record = only_logged
         self.on_record: OnRecord = none_on_record
+        self.last: Last = none_last
+        self._taking = asyncio.Lock()
         self._planted: tuple[Adoption, bool] | None = None
         self.adopt(given or Policy(), DEFAULT if given is None else GIVEN)
 
@@ -98,13 +112,64 @@ class PolicyInForce:
         before its event: a row without one counts for nothing, but an event without its row cannot be obeyed.
         """
         await asyncio.to_thread(compiled, policy)
-        if policy.prove or self.policy.prove:
-            await in_pool("question", guard, self.policy, policy)
-        if keep is not None:
-            await self._store.adopt(keep)
-        await self.record(policy, origin, by)
-        self.adopt(policy, origin)
+        proved = set[str]()
+        async with self._taking:
+            while True:
+                last = await self._last_known(origin)
+                await self._prove(policy, last, proved)
+                if keep is not None:
+                    await self._store.adopt(keep)
+                try:
+                    await self.record(policy, origin, by, last)
+                    break
+                except Overtaken:  # what has come into force promises something, too
+                    await self._give_way(keep)
+            self.adopt(policy, origin)
         _log_in_force(self)
+
+    async def _prove(self, policy: Policy, last: str, proved: set[str]) -> None:
+        """INVARIANT: what is in force on this store binds, and not only what this process has seen of it."""
+        held = [one for one in await self._binding(last) if one.prove]
+        for before in held or ([policy] if policy.prove else []):
+            if (name := policy_hash(before)) not in proved:
+                await in_pool("question", guard, before, policy)
+                proved.add(name)
+
+    async def _binding(self, last: str) -> list[Policy]:
+        """The policies whose promises hold: what was adopted last on the store, what was put into force last
+        on it, maybe by a file, and what is decided by here, where that is not what the store says."""
+        adopted = await self._on_record(starting=self.origin.source == GIVEN.source)
+        names = dict.fromkeys(one for one in (adopted, last) if one)
+        found = [one for name in names if (one := await self._known(name)) is not None]
+        return found if self.origin.source == "adopted" and found else [*found, self.policy]
+
+    async def _known(self, name: str) -> Policy | None:
+        """A policy by its hash. One that cannot be read promises nothing that one could hold anybody to; it
+        must not keep another one from coming into force."""
+        adoption = await self._store.adopted(name)
+        document = await self._store.policy(name) if adoption is None else None
+        try:
+            if adoption is not None:
+                return await offload(_is_long(adoption), _read, adoption)
+            return None if document is None else await offload(len(document) > LONG_BYTES, _convert, document)
+        except BeliefdError as error:
+            log.error("what policy `%s` promises is not known: %s", name, error.message)
+            return None
+
+    async def _last_known(self, origin: Origin) -> str:
+        try:
+            return await self.last()
+        except LedgerBroken:
+            if origin.source != GIVEN.source:
+                raise
+            return ""  # it must open, so that what is wrong can be found
+
+    async def _give_way(self, keep: Adoption | None) -> None:
+        """The last row is that of the last event again."""
+        if keep is not None and await self._store.adopted() == keep:
+            recorded = await self._store.adopted(await self.on_record())
+            if recorded is not None and recorded != keep:
+                await self._store.adopt(recorded)
 
     async def take_file(self, policy: Policy, path: Path) -> None:
         """Decide by what stands in a file of the operator's."""
@@ -156,10 +221,12 @@ class PolicyInForce:
 
     async def _catch_up(self) -> None:
         """Who adopted it has recorded it; whether it compiles is looked at here too."""
+        before = self.origin
         if (adoption := await self._newer()) is not None:
             policy = await offload(_is_long(adoption), lambda: compiled(_read(adoption)))
-            self.adopt(policy, _origin(adoption))
-            _log_in_force(self)
+            if self.origin is before:  # else something newer has come into force here meanwhile
+                self.adopt(policy, _origin(adoption))
+                _log_in_force(self)
 
     async def unrecorded(self) -> str | None:
         """The hash of what is decided by, if it was adopted before adoptions were recorded."""
@@ -235,7 +302,7 @@ def _log_in_force(now: PolicyInForce) -> None:
 
 def _read(adoption: Adoption) -> Policy:
     try:
-        policy = convert(parse(adoption.document), Policy)
+        policy = _convert(adoption.document)
     except BeliefdError as error:
         raise BeliefdError(
             Code.STORAGE_UNAVAILABLE, f"the adopted policy cannot be read: {error.message}"
@@ -243,3 +310,7 @@ def _read(adoption: Adoption) -> Policy:
     if hashlib.sha256(adoption.document).hexdigest() != adoption.policy_hash:
         raise BeliefdError(Code.STORAGE_UNAVAILABLE, "the adopted policy is not the one its hash names")
     return policy
+
+
+def _convert(document: bytes) -> Policy:
+    return convert(parse(document), Policy)

@@ -245,8 +245,7 @@ def _exit(answer: "DecidedApproval") -> Exit:
 
 
 def _is_run_by_caller(card: "ApprovalCard") -> bool:
-    """Only of calls that their callers run, an approval keeps where they came from."""
-    return bool(getattr(card.subject, "provenance", None))
+    return bool(getattr(card.subject, "is_run_by_caller", False))
 
 
 _ASKED: Final = {

@@ -185,20 +185,26 @@ def init(preset: str, place: Path) -> Reply:
 @option("--policy", "policy_file", type=PATH, help="The policy; for FILE, `guard` if none is given.")
 @option("--format", "form", type=click.Choice(FORMATS), default=FORMATS[0], show_default=True)
 @option("--state", "state_file", type=PATH, help="F_sparse for calls of FILE, which carries none.")
+@option("--mode", type=click.Choice(get_args(ModeName)), help="In which mode the calls of FILE were made.")
+@option("--role", type=click.Choice([one.value for one in Role]), help="Who made the calls of FILE.")
+@option("--agent-tier", type=click.Choice(get_args(TierName)), help="The tier of who made them.")
+@option("--agent-id", metavar="ID", help="The id of who made them.")
 @target_options
 def backtest(target: Target, path: Path | None, sessions: tuple[str, ...], every: bool, **given: Any) -> None:
     """Decide again what is recorded, under another policy, and show every decision that would change.
 
     FILE holds exported ledgers, or recorded runs of other systems: chat runs, transcripts of Claude Code,
     rollouts of Codex, OpenTelemetry traces; plain or gzipped. Runs say what each call would have come to;
-    with --json, one line per call.
+    with --json, one line per call. What they do not carry and is not given makes the verdict `undecidable`
+    where constraints or rules look at it; what is assumed for tiers, modes and capabilities is told first.
     """
-    from beliefd.cli.backtesting import backtest_file, backtest_sessions
+    from beliefd.cli.backtesting import GIVEN, backtest_file, backtest_sessions, refuse_given
 
     if [path is not None, bool(sessions), every].count(True) != 1:
         raise click.UsageError("give one of FILE, `--session` or `--all`")
     if path is not None:
         sys.exit(backtest_file(path, as_json=target.as_json, **given))
+    refuse_given((name for name in GIVEN if given.get(name) is not None), "a session")
     if given["policy_file"] is None:
         raise click.UsageError("`--policy` names the policy that sessions are decided again under")
     sys.exit(backtest_sessions(target, given["policy_file"], None if every else sessions))

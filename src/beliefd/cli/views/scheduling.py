@@ -22,6 +22,10 @@ def schedule(answer: ScheduleView) -> RenderableType:
     if (given := answer.set_mode) is not None:
         ends = "" if given.until is None else f", until {given.until}"
         lines.append(Text(f"set to {given.mode} by {visible(given.by)}{ends}: {visible(given.reason)}"))
+    if (lowered := answer.lowered) is not None:
+        lines.append(
+            Text(f"lowered by {visible(lowered.by)} since {lowered.since}: {visible(lowered.reason)}")
+        )
     if (held := answer.interruption) is not None:
         ends = "" if held.until is None else f", until {held.until}"
         told = f" ({held.kind}) by {visible(held.by)} since {held.at}{ends}: {visible(held.reason)}"

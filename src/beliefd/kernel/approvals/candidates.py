@@ -47,5 +47,5 @@ def decide(
         decided(command, facts, closed),
         result=result,
         mode=changed_mode(session, facts, [result]),
-        derived=renewed(session, facts, mode_at(session, facts.policy, facts.now)).derived,
+        derived=renewed(session, facts, mode_at(session, facts.policy, facts.now)).committed([result]),
     )

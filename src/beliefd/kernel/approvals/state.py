@@ -52,13 +52,19 @@ class InformationSubject(Value, frozen=True, tag_field="kind", tag="information"
 class CallSubject(Value, frozen=True, tag_field="kind", tag="call"):
     """A tool call that waits because of the constraints in `asked`, each with its hash.
 
-    `definition_hash` is the tool as it was shown, `provenance` where a call came from that its caller runs.
+    `definition_hash` is the tool as it was shown, `provenance` where the call came from. Subjects without
+    `run_by` are older: of them, only those of calls that their callers run say where they came from.
     """
 
     candidate: CallCandidate | None = None
     definition_hash: str = ""
     asked: dict[str, str] = {}
     provenance: Provenance | msgspec.UnsetType = msgspec.UNSET
+    run_by: Literal["server", "caller"] | msgspec.UnsetType = msgspec.UNSET
+
+    @property
+    def is_run_by_caller(self) -> bool:
+        return bool(self.provenance) if self.run_by is msgspec.UNSET else self.run_by == "caller"
 
 
 class DeltaSubject(Value, frozen=True, tag_field="kind", tag="delta"):

@@ -15,7 +15,9 @@ from beliefd.kernel.tables import Folds
 def mode_set(session: Session, event: ModeSet) -> Session:
     if event.lowered is not UNSET:
         return with_mode(session, event.lowered)
-    held = replace(session.substrate, set_mode=event.set_mode, lowered_mode="", mode_since="")
+    held = replace(
+        session.substrate, set_mode=event.set_mode, lowered_mode="", mode_since="", lowered_by=None
+    )
     return replace(session, substrate=held)
 
 

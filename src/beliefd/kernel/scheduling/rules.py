@@ -20,7 +20,7 @@ from beliefd.kernel.scheduling.state import Interruption, Raised, Scheduling
 from beliefd.kernel.state import Session
 from beliefd.kernel.substrate.events import ModeChange
 from beliefd.kernel.substrate.modes import MODES, is_over, mode_at
-from beliefd.kernel.substrate.state import NORMAL_MODE, SetModeRecord, ToolCall
+from beliefd.kernel.substrate.state import NORMAL_MODE, LoweredBy, SetModeRecord, ToolCall
 from beliefd.kernel.tables import Rules
 from beliefd.kernel.values import PEOPLE, seconds
 
@@ -52,7 +52,9 @@ def _lowered(session: Session, command: SetMode, facts: Facts) -> ModeSet | Refu
         text = "what a program lowers recovers by policy; only people say until when"
         return refused(Code.FORBIDDEN, text, "$.until")
     over = True if is_over(session.substrate.set_mode, facts.now) else UNSET
-    return ModeSet(lowered=ModeChange(mode=command.mode, since=facts.now, over=over))
+    by = LoweredBy(by=facts.principal.id, reason=command.reason)
+    told = by if facts.policy.arbitration.whole else UNSET
+    return ModeSet(lowered=ModeChange(mode=command.mode, since=facts.now, over=over, by=told))
 
 
 def interrupt(session: Session, command: Interrupt, facts: Facts) -> Interrupted | SignalNoted:

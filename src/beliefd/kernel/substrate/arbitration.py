@@ -4,7 +4,7 @@ Candidates are judged in order, each on what the allowed ones before it leave. W
 all: no call, no change.
 """
 
-from msgspec import UNSET
+from msgspec import UNSET, UnsetType
 from msgspec.structs import replace
 
 from beliefd.kernel.approvals.shaping import shaped
@@ -32,6 +32,7 @@ from beliefd.kernel.substrate.renewing import Renewed, renewed
 from beliefd.kernel.substrate.situation import Situation, denied, verdict
 from beliefd.kernel.substrate.snapshots import changed_since
 from beliefd.kernel.substrate.starting import start_approved
+from beliefd.kernel.substrate.state import LoweredBy
 from beliefd.kernel.substrate.tools import CallFinding, ProposalFindings
 from beliefd.kernel.values import PEOPLE
 
@@ -71,7 +72,7 @@ def _arbitrated(session: Session, command: Propose, facts: Facts) -> Arbitrated:
         results=tuple(results),
         mode=changed_mode(session, facts, results),
         issued=issued or UNSET,
-        derived=now.derived,
+        derived=now.committed(results),
         episode=with_calls(episode, results),
     )
 
@@ -101,13 +102,22 @@ def remembered(result: CandidateResult, candidate: Candidate, facts: Facts) -> C
 
 
 def _proposed(now: Renewed, command: Propose, facts: Facts, mode: str, stale: frozenset[str]) -> Situation:
-    """What is run by its caller is told where it came from: its envelope says so."""
+    """Where it comes from stands in the envelopes of its calls."""
     proposed = Situation(
-        now.session, facts, mode, stale, execute="server", qos=command.qos, underivable=now.problem
+        now.session,
+        facts,
+        mode,
+        stale,
+        execute="server",
+        qos=command.qos,
+        underivable=now.problem,
+        unkept=now.unkept,
     )
-    if command.execute is UNSET:
-        return proposed
-    return replace(proposed, execute="caller", provenance=command.provenance)
+    if command.execute is not UNSET:
+        proposed = replace(proposed, execute="caller")
+    # It did not in those of the server's own calls, by the rules of before.
+    told = command.execute is not UNSET or facts.policy.arbitration.whole
+    return replace(proposed, provenance=command.provenance) if told else proposed
 
 
 def _issued(session: Session, command: Propose, facts: Facts) -> tuple[Capability, ...]:
@@ -157,6 +167,7 @@ def confirmed(session: Session, approval: Approval, facts: Facts) -> CandidateRe
         provenance=told,
         vector=vector,
         underivable=now.problem,
+        unkept=now.unkept,
     )
     return judge(situation, candidate, finding, 0)
 
@@ -166,6 +177,8 @@ def judge(situation: Situation, candidate: Candidate, finding: CallFinding, inde
         return denied([situation.underivable])
     if isinstance(candidate, DeltaCandidate):
         return judge_delta(situation, candidate, index)
+    if broken := situation.broken:
+        return denied(broken)
     if situation.execute == "caller":
         facts = situation.facts
         call = approved_call(situation.session, candidate, facts.principal.id)
@@ -198,15 +211,18 @@ def findings_of(facts: Facts) -> tuple[CallFinding, ...]:
 def changed_mode(session: Session, facts: Facts, results: list[CandidateResult]) -> ModeChange | None:
     """The mode after it, if that is another: one step down for any number of `degrade`s."""
     before = after = mode_at(session, facts.policy, facts.now)
-    if any(result.on_fail == "degrade" for result in results):
+    by: LoweredBy | UnsetType = UNSET
+    if (degraded := next((one for one in results if one.on_fail == "degrade"), None)) is not None:
         after = lower(before)
+        if facts.policy.arbitration.whole:
+            by = LoweredBy(by=facts.principal.id, reason=degraded.reasons[0].text)
     over = is_over(session.substrate.set_mode, facts.now)
     # Down to where it was lowered to before, after it had recovered: that begins anew.
     relapsed = after != before and getattr(facts.findings, "relapses", UNSET) is True
     if after == session.substrate.mode and not over and not relapsed:
         return None
     since = facts.now if after != before else since_of(session, facts.policy, after, facts.now)
-    return ModeChange(mode=after, since=since, over=over or UNSET)
+    return ModeChange(mode=after, since=since, over=over or UNSET, by=by)
 
 
 def _after(situation: Situation, result: CandidateResult, finding: CallFinding) -> Situation:

@@ -17,7 +17,7 @@ SCHEDULING: Final = 2
 """The newest rules of modes, shares and interrupts."""
 EARLIER_STEPS: Final = None
 """What ledgers were decided with before: as many as the engine allows, a million."""
-MEANING: Final = 2
+MEANING: Final = 3
 """The newest version of what values, budgets of derived facts and episodes mean."""
 
 
@@ -48,7 +48,9 @@ class ArbitrationPolicy(Value, frozen=True):
 
     `meaning` is the version of what else is read. From 2 on, a path that can be read in two ways is refused,
     times are read as RFC 3339 writes them, what rules copy leaves room for what they say outright, and what a
-    program interrupts and resumes is one episode. The next change raises it: no seventh member comes.
+    program interrupts and resumes is one episode. From 3 on, facts that are derived anew keep invariants,
+    every call says where it comes from, and every lowered mode at whose word. The next change raises it: no
+    seventh member comes.
     """
 
     constraints: Annotated[int, msgspec.Meta(ge=1, le=VERSION)] = VERSION
@@ -65,8 +67,13 @@ class ArbitrationPolicy(Value, frozen=True):
 
     @property
     def strict(self) -> bool:
-        """Is all read by the newest meaning?"""
+        """Is all read strictly: paths, times, and room for what rules say?"""
         return self.meaning > 1
+
+    @property
+    def whole(self) -> bool:
+        """Do invariants hold after every commit, and does every call say where it comes from?"""
+        return self.meaning > 2
 
     @property
     def by_effect(self) -> bool:

@@ -148,7 +148,9 @@ def envelope(
         executor=definition.executor,
         join_key=candidate.join_key,
         upstream=candidate.upstream,
-        provenance=situation.provenance if definition.is_run_by_caller else UNSET,
+        provenance=situation.provenance
+        if definition.is_run_by_caller or facts.policy.arbitration.whole
+        else UNSET,
         qos=situation.qos,
     )
     if situation.execute != "caller" or situation.behind:

@@ -14,7 +14,7 @@ from beliefd.kernel.substrate.dense import VectorRef
 from beliefd.kernel.substrate.derived import Derivation
 from beliefd.kernel.substrate.memory_entry import MemoryEntry
 from beliefd.kernel.substrate.proposals import Patch
-from beliefd.kernel.substrate.state import Confirmation, ToolCall
+from beliefd.kernel.substrate.state import Confirmation, LoweredBy, ToolCall
 from beliefd.kernel.substrate.tools import Witness
 from beliefd.kernel.values import Value
 
@@ -51,11 +51,12 @@ class CandidateResult(Value, frozen=True):
 
 
 class ModeChange(Value, frozen=True):
-    """`over` if the time of the mode that a person had set is up."""
+    """`over` if the time of the mode that a person had set is up; `by` if it was lowered, at whose word."""
 
     mode: str
     since: str
     over: bool | UnsetType = UNSET
+    by: LoweredBy | UnsetType = UNSET
 
 
 class Arbitrated(EventBase, frozen=True, tag="arbitrated"):

@@ -60,7 +60,8 @@ def with_mode(session: Session, change: ModeChange | None) -> Session:
     # What is back where nothing had lowered it looks as it did before.
     top = NORMAL_MODE if given is None else given.mode
     mode, since = ("", "") if change.mode == top else (change.mode, change.since)
-    held = replace(held, set_mode=given, lowered_mode=mode, mode_since=since)
+    by = (change.by or held.lowered_by) if mode else None
+    held = replace(held, set_mode=given, lowered_mode=mode, mode_since=since, lowered_by=by)
     return replace(session, substrate=held)
 
 

@@ -19,10 +19,11 @@ def is_of_policy(path: str) -> bool:
 
 
 def policy_keys(policy: Policy, policy_hash: str, mode: str, adopted: Adopted) -> dict[str, Any]:
-    """By name what stands under `policy.`; what nobody adopted has no `adopted_by` and no `adopted_at`."""
+    """By name what stands under `policy.`; what nobody adopted has no `adopted_by` and no `adopted_at`, and
+    where its author has not said which version it is, that is the one of its format."""
     known = {
         "hash": policy_hash,
-        "version": policy.v,
+        "version": policy.version or policy.v,
         "mode": mode,
         "adopted_by": adopted.by,
         "adopted_at": adopted.at,

@@ -66,11 +66,13 @@ def _subject(
             judged_on=_snapshot(situation),
             vector=vector_of(situation, candidate),
         )
+    by_caller = finding.definition is not None and finding.definition.is_run_by_caller
     return CallSubject(
         candidate=candidate,
         definition_hash=finding.definition_hash,
         asked=asked,
         provenance=situation.provenance,
+        run_by=("caller" if by_caller else "server") if situation.facts.policy.arbitration.whole else UNSET,
     )
 
 

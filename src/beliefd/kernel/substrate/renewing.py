@@ -1,29 +1,42 @@
 """Bringing derived facts up to date: with another policy all of them, with a change what rests on it."""
 
 from collections.abc import Iterable
+from typing import Any
 
 from msgspec import UNSET, Struct, UnsetType
 
 from beliefd.kernel.canonical import digest
 from beliefd.kernel.facts import Facts
 from beliefd.kernel.state import Session
+from beliefd.kernel.substrate.constraint_index import INVARIANT
 from beliefd.kernel.substrate.constraints import Reason
 from beliefd.kernel.substrate.derived import Derivation
 from beliefd.kernel.substrate.deriving import RuleSet, Settled, too_large
+from beliefd.kernel.substrate.events import CandidateResult
 from beliefd.kernel.substrate.folds import with_derived
 from beliefd.kernel.substrate.policy_keys import POLICY, policy_seen
 from beliefd.kernel.substrate.proposals import Patch
 from beliefd.kernel.substrate.rule_reading import RULES, TooLarge
-from beliefd.kernel.substrate.rulebook import rule_set
+from beliefd.kernel.substrate.rulebook import rule_set, rulebook
 from beliefd.kernel.substrate.symbolic_state import SymbolicState
 
 
 class Renewed(Struct, frozen=True):
-    """A session whose facts are derived by the rules of now; what that changed, or why it is not possible."""
+    """A session whose facts are derived by the rules of now; what that changed, or why it is not possible.
+
+    `unkept` are the invariants that those facts break, and that were kept without them.
+    """
 
     session: Session
     derived: Derivation | UnsetType = UNSET
     problem: Reason | None = None
+    unkept: frozenset[str] = frozenset()
+
+    def committed(self, results: Iterable[CandidateResult]) -> Derivation | UnsetType:
+        """INVARIANT: facts that break an invariant are not committed, unless a change that is committed with
+        them keeps it, or a person has said yes to that change."""
+        healed = any(one.verdict == "allow" and one.patch is not None for one in results)
+        return self.derived if healed or not self.unkept else UNSET
 
 
 def renewed(session: Session, facts: Facts, mode: str) -> Renewed:
@@ -40,7 +53,19 @@ def renewed(session: Session, facts: Facts, mode: str) -> Renewed:
     except TooLarge as error:
         return Renewed(session, problem=too_large(error))
     derivation = _derivation(done, under)
-    return Renewed(with_derived(session, derivation), derivation, rules.problem)
+    after = with_derived(session, derivation)
+    whole = facts.policy.arbitration.whole
+    unkept = _broken(after, facts, seen) - _broken(session, facts, seen) if whole else frozenset[str]()
+    return Renewed(after, derivation, rules.problem, unkept)
+
+
+def _broken(session: Session, facts: Facts, seen: dict[str, Any] | None) -> frozenset[str]:
+    """The invariants that a state does not keep."""
+    rules, state = rulebook(facts.policy, facts.policy_hash), session.substrate.symbolic_state
+    if not rules.fixed[INVARIANT]:
+        return frozenset()
+    known = state if seen is None else state.over(rules, POLICY, seen)
+    return frozenset(one.constraint.key for one in known.truths(rules).broken)
 
 
 def derived_from(

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Final, Literal
 
 from msgspec import UNSET, Struct, UnsetType
+from msgspec.structs import replace
 
 from beliefd.kernel.facts import Facts
 from beliefd.kernel.state import Session
@@ -29,7 +30,8 @@ class Situation(Struct, frozen=True):
     `execute` is who is to run what is proposed, None if that was asked before; `provenance` is where it comes
     from, if its caller runs it, and `qos` the class that its calls wait in. `vector` is what came with a
     change that a person has said yes to. `underivable` is why the rules cannot be applied: then nothing
-    passes.
+    passes. `unkept` are invariants that facts break which were derived anew: until a change mends that, no
+    call passes.
     """
 
     session: Session
@@ -45,6 +47,17 @@ class Situation(Struct, frozen=True):
     qos: Qos | UnsetType = UNSET
     vector: VectorRef | UnsetType = UNSET
     underivable: Reason | None = None
+    unkept: frozenset[str] = frozenset()
+
+    @property
+    def broken(self) -> list[Reason]:
+        """Why no call passes, whatever it is: the facts of now break what must hold."""
+        if not self.unkept:
+            return []
+        state = self.state
+        found = [one for one in state.truths(self.rules).broken if one.constraint.key in self.unkept]
+        reasons = told(self, Judgement(True, tuple(found)), state)
+        return [replace(reason, code="INVARIANT_BROKEN") for _, reason in reasons]
 
     @property
     def state(self) -> SymbolicState:

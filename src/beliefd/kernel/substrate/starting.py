@@ -33,6 +33,8 @@ def judged_to_start(
     result = _gone(session, call, found, facts)
     if result is None and situation.underivable is not None:
         result = denied([situation.underivable])
+    if result is None and (broken := situation.broken):
+        result = denied(broken)
     result = result or judge_call(situation, _candidate(call, basis), found.call, index)
     if result.call is None:
         return replace(call, status="stopped", outcome=facts.event_id), result
@@ -72,6 +74,7 @@ def _situation(session: Session, basis: Basis, found: StartFindings, facts: Fact
         consent=basis.consent,
         starting=True,
         underivable=now.problem,
+        unkept=now.unkept,
     )
 
 

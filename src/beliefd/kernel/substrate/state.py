@@ -35,6 +35,13 @@ class SetModeRecord(Value, frozen=True):
     until: str | UnsetType = UNSET
 
 
+class LoweredBy(Value, frozen=True):
+    """Who lowered a mode, and why: a program that said so, or whose proposal a constraint degraded it for."""
+
+    by: str
+    reason: str
+
+
 class Basis(Value, frozen=True):
     """What a call was let through on and is judged on again when it begins.
 
@@ -127,7 +134,8 @@ class Substrate(Part, frozen=True):
     `derived` says of facts in the symbolic state which rule they come from, `derived_under` which rules those
     were, and `derived_size` how many bytes these facts take up.
     `s_core` names the vector of the newest change that had one.
-    `set_mode` is the mode that a person has set, `lowered_mode` what it was lowered to from there.
+    `set_mode` is the mode that a person has set, `lowered_mode` what it was lowered to from there,
+    and `lowered_by` at whose word.
     """
 
     symbolic_state: SymbolicState = msgspec.field(default=SymbolicState(), name="sparse")
@@ -150,6 +158,7 @@ class Substrate(Part, frozen=True):
     derived_size: int = 0
     s_core: VectorRef | None = None
     set_mode: SetModeRecord | None = None
+    lowered_by: LoweredBy | None = None
 
     @property
     def state_snapshot_id(self) -> str:

@@ -6,7 +6,7 @@ from contextlib import ExitStack
 from itertools import chain, islice
 from pathlib import Path
 from types import ModuleType
-from typing import IO, Any, Final, cast
+from typing import IO, Final, cast
 
 import msgspec
 
@@ -18,7 +18,7 @@ from beliefd.policy.backtesting.steps import Line, Step, with_gaps
 
 MAX_LINE: Final = 64 * 1024 * 1024
 LOOKED_AT: Final = 20
-"""So many lines are looked at to find out what format they are in."""
+"""So many lines are looked at to find out what format they are in, and about as many bytes as one has."""
 READERS: Final[dict[str, ModuleType]] = dict(zip(RUNS, (chat, claude, codex, otlp), strict=True))
 
 Report = Callable[[int], None]
@@ -48,26 +48,35 @@ def lines_of(path: Path, report: Report = lambda _: None) -> Iterator[Line]:
 
 def format_of(path: Path) -> str:
     """The format of a file, by its first lines."""
-    lines = list(islice(lines_of(path), LOOKED_AT))
-    if not lines:
-        raise _nothing(path)
-    for line in lines:
-        try:
-            value = msgspec.json.decode(line.data or b"")
-        except (msgspec.DecodeError, UnicodeDecodeError):
-            continue
-        if isinstance(value, dict) and (found := _format(value)) is not None:
+    looked = bytes_looked_at = 0
+    long: int | None = None
+    for line in islice(lines_of(path), LOOKED_AT):
+        looked, bytes_looked_at = line.number, bytes_looked_at + len(line.data or b"")
+        if line.data is None:
+            long = long or line.number
+        elif (found := _format_of(line.data)) is not None:
             return found
-    if long := [line.number for line in lines if line.data is None]:
-        wrong = f"line {long[0]} of `{path.name}` is longer than {MAX_LINE} bytes: too long to tell"
-        raise invalid(wrong, f"line {long[0]}")
+        if bytes_looked_at > MAX_LINE:
+            break
+    if not looked:
+        raise _nothing(path)
+    if long is not None:
+        wrong = f"line {long} of `{path.name}` is longer than {MAX_LINE} bytes: too long to tell"
+        raise invalid(wrong, f"line {long}")
     known = ", ".join(one for one in FORMATS if one != AUTO)
     wrong = f"cannot tell the format of `{path.name}`; give one of {known} with `--format`"
     hint = "; a policy is given with `--policy`" if path.suffix in (".yaml", ".yml") else ""
     raise invalid(wrong + hint, "--format")
 
 
-def _format(value: dict[str, Any]) -> str | None:
+def _format_of(data: bytes) -> str | None:
+    """INVARIANT: one line is held at a time, and what is made of it only while it is looked at."""
+    try:
+        value = msgspec.json.decode(data)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return None
+    if not isinstance(value, dict):
+        return None
     if value.get("format") == FORMAT:
         return LEDGER
     return next((name for name, reader in READERS.items() if reader.fits(value)), None)

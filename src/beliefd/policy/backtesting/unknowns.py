@@ -4,11 +4,14 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from beliefd.kernel.substrate.constraint_index import ConstraintIndex
 from beliefd.kernel.substrate.constraints import INVARIANTS, Action, Constraint
+from beliefd.kernel.substrate.deriving import RuleSet
 from beliefd.kernel.substrate.events import CandidateResult
 from beliefd.kernel.substrate.operators import SchemaCheck
+from beliefd.kernel.substrate.policy_keys import POLICY, is_of_policy
 from beliefd.kernel.substrate.predicates import CALL, CALL_FACTS, Predicate, holds, paths_read
 from beliefd.kernel.substrate.text_bounds import TextTooLong
 
@@ -32,7 +35,7 @@ class Unknown(Struct, frozen=True):
             if path == begin or path.startswith(f"{begin}.") or begin.startswith(f"{path}."):
                 return reason
         of_call = any(path == one or path.startswith(f"{one}.") for one in (CALL, CALL_FACTS))
-        return "" if of_call else self.state
+        return "" if of_call or is_of_policy(path) else self.state
 
 
 class Undecided(Struct, frozen=True):
@@ -40,6 +43,25 @@ class Undecided(Struct, frozen=True):
 
     constraint: str
     why: str
+
+
+NO_ADOPTION: Final = "a policy that is tried was adopted by nobody"
+ADOPTION: Final = dict.fromkeys((f"{POLICY}.adopted_by", f"{POLICY}.adopted_at"), NO_ADOPTION)
+
+
+def spread(rules: RuleSet, unknown: Unknown) -> Unknown:
+    """With the facts that rules derive from what is not known: of those, nothing is known either."""
+    found, grown = unknown, True
+    while grown:
+        open_ = {
+            key: why
+            for key, clauses in rules.by_key.items()
+            for path in sorted({path for one in clauses for path in one.paths})
+            if key not in found.paths and (why := found.why(path))
+        }
+        found = replace(found, paths={**found.paths, **open_})
+        grown = bool(open_)
+    return found
 
 
 def undecided(

@@ -190,6 +190,8 @@ def _words(changes: tuple[ValueChange, ...], person: bool, otherwise: tuple[str,
         told = f"change {several}: {', and '.join(map(change_words, changes))}"
         return f"{told}; or {PERSON}" if person else told
     left = " or ".join(otherwise) or POLICY
+    if PERSON in otherwise:
+        return left  # that is something, whatever else was tried
     if found.whole:
         return f"nothing you can change: {left}"
     return f"no change was found in {found.judged} tries, and not all were tried: {left}"

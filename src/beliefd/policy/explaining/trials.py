@@ -199,7 +199,7 @@ def session_trial(
         state=session.substrate.symbolic_state,
         seen=situation.state,
         candidate=candidate,
-        action=_action(situation, candidate, finding),
+        action=action_on(situation, candidate, finding),
         judge=judged,
         left_out=left_out,
         assumed=(ORIGINS,) if asked and facts.policy.context is not UNSET else (),
@@ -244,7 +244,8 @@ def _ruled(event: object, index: int) -> CandidateResult:
     return CandidateResult(verdict="deny", reason_code=event.code, on_fail="block", reasons=(reason,))
 
 
-def _action(situation: Situation, candidate: Candidate, finding: CallFinding) -> Action:
+def action_on(situation: Situation, candidate: Candidate, finding: CallFinding) -> Action:
+    """A call or a write as constraints read it."""
     if isinstance(candidate, CallCandidate):
         return action_of(situation, candidate, finding, finding.definition or ToolDefinition())
     needed = {write_capability(key) for key in (*candidate.patch.set, *candidate.patch.remove)}

@@ -9,8 +9,9 @@ from beliefd.kernel.names import ALL
 from beliefd.kernel.policy import Policy
 from beliefd.kernel.substrate.capabilities import widened
 from beliefd.kernel.substrate.capability_policy import CapabilityRule
-from beliefd.kernel.substrate.constraints import Constraint
+from beliefd.kernel.substrate.constraints import INVARIANTS, Constraint
 from beliefd.kernel.substrate.modes import MODES, rule_of
+from beliefd.kernel.substrate.namespaces import write_capability
 from beliefd.kernel.substrate.predicates import schemas_named
 from beliefd.kernel.substrate.rulebook import reads_policy, rule_set, rulebook
 from beliefd.kernel.substrate.tools import ToolDefinition
@@ -22,6 +23,11 @@ ARGUMENTS: Final = tuple(name for name in ToolDefinition.__struct_fields__ if na
 """Members of a tool that say which of its arguments are paths, addresses and commands."""
 WHOLE: Final = ("catalogues", "scheduling")
 """Members that decide whether a call is let through, and that nothing is proved about."""
+CHECKED: Final = ("sources", "inputs", "permissions")
+"""Members of `provenance` by which proposals are refused."""
+VERSIONS: Final = ("scheduling", "meaning")
+"""Members of `arbitration` of which an earlier one lets through what a later one refuses."""
+WRITES: Final = write_capability("")
 
 
 def affected(
@@ -66,9 +72,16 @@ def changed(before: dict[str, Constraint], after: dict[str, Constraint]) -> Iter
             yield from (one for one in (was, now) if one is not None)
 
 
-def outside(old: Policy, new: Policy) -> list[str]:
-    """What an update may loosen beside constraints, tools, tiers and modes; named as the policy names it."""
+def outside(
+    old: Policy, new: Policy, before: Mapping[str, Constraint], after: Mapping[str, Constraint]
+) -> list[str]:
+    """What an update may loosen beside constraints on calls, tools, tiers and modes; named as the policy
+    names it."""
     found = [name for name in WHOLE if getattr(old, name, UNSET) != getattr(new, name, UNSET)]
+    found += _on_changes(old, new, before, after)
+    found += [f"provenance.{name}" for name in CHECKED if _unchecked(new, name) and not _unchecked(old, name)]
+    was, now = old.arbitration, new.arbitration
+    found += [f"arbitration.{name}" for name in VERSIONS if getattr(now, name) < getattr(was, name)]
     found += _said_no_more(old, new)
     if any(not _is_issued(rule, old) for rule in new.capabilities or ()):
         found.append("capabilities")
@@ -76,6 +89,36 @@ def outside(old: Policy, new: Policy) -> list[str]:
     if any(after > before for before, after in shares):
         found.append("modes.rules.budget_share")
     return found
+
+
+def _unchecked(policy: Policy, name: str) -> bool:
+    return str(getattr(policy.provenance, name)) == "any"
+
+
+def _on_changes(
+    old: Policy, new: Policy, before: Mapping[str, Constraint], after: Mapping[str, Constraint]
+) -> Iterator[str]:
+    """Invariants, and constraints on writes, that may let more changes of the state through."""
+    schemas = {*_differing(old.schemas, new.schemas), *_differing(old.tools, new.tools)}
+    for key in sorted({**before, **after}):
+        was, now = before.get(key), after.get(key)
+        same = was is not None and now is not None and (was.raw, was.malformed) == (now.raw, now.malformed)
+        if key.startswith(INVARIANTS) and was is not None:
+            if not same:
+                yield key
+            elif was.when is not None and schemas_named(was.when) & schemas:
+                yield "schemas"
+            elif old.rules != new.rules:
+                yield "rules"
+        elif not same and any(_loosens_writes(was, now)):
+            yield key
+
+
+def _loosens_writes(was: Constraint | None, now: Constraint | None) -> Iterator[bool]:
+    """Is a deny gone, or an allow new? What is about everything is about calls, too, and proved for these."""
+    for one, effect in ((was, "deny"), (now, "allow")):
+        if one is not None and (one.subject.capability or "").startswith(WRITES):
+            yield one.effect == effect
 
 
 def _said_no_more(old: Policy, new: Policy) -> Iterator[str]:

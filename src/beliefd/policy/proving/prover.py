@@ -27,6 +27,8 @@ from beliefd.policy.proving.witnesses import Judge, Witness, astray, settled, sm
 from beliefd.policy.proving.world import Side, World
 from beliefd.protocol.proofs import SECONDS, Proof
 
+NAMED: Final = 5
+"""So many changes that nothing is proved about are named."""
 ROUNDS: Final = 40
 """So many calls of the solver's are tried that turn out to be none."""
 USUAL: Final = z3.Bool("usual")
@@ -115,9 +117,11 @@ class Prover:
             found = self._settle(asked, self._two(tools, before))
             if found.answer != "proved":
                 return found
-        if beyond := outside(self.old, self.new):
+        if beyond := list(dict.fromkeys(outside(self.old, self.new, before, self._constraints))):
+            named = ", ".join(f"`{name}`" for name in beyond[:NAMED])
+            more = f" and {len(beyond) - NAMED} more" if len(beyond) > NAMED else ""
             raise Unsettled(
-                f"no constraint permits more, but `{beyond[0]}` may, which nothing is proved about"
+                f"calls are permitted no more, but {named}{more} may permit more, and nothing is proved of it"
             )
         return Proof(question=asked.words, answer="proved")
 

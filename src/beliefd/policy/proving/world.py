@@ -225,6 +225,8 @@ class World:
             return Domain(path, name, (OBJECT,))
         if field == "hash":
             return Domain(path, name, (), (policy_hash(policy),))
+        if field == "version" and policy.version is not UNSET:
+            return Domain(path, name, (), (policy.version,))
         if field == "version":
             domain = Domain(path, name, (NUMBER,), ())
             domain.also.append(lambda: domain.number == policy.v)

@@ -9,7 +9,9 @@ from typing import Any, Final
 from msgspec import UNSET, Struct
 from msgspec.structs import replace
 
+from beliefd.kernel.adopted import Adopted
 from beliefd.kernel.approvals.commands import DecideApproval
+from beliefd.kernel.approvals.findings import AuthorityFindings
 from beliefd.kernel.approvals.state import BundleSubject, CallSubject
 from beliefd.kernel.claims.bundle import Claim, DecidedAction
 from beliefd.kernel.claims.commands import SubmitClaims
@@ -26,6 +28,7 @@ from beliefd.kernel.state import Session
 from beliefd.kernel.substrate.commands import Propose, StartCall
 from beliefd.kernel.substrate.predicates import CALL_FACTS
 from beliefd.kernel.substrate.proposals import CallCandidate, Candidate
+from beliefd.kernel.substrate.rulebook import reads_policy, rule_set
 from beliefd.kernel.substrate.schemas import BadSchema, Schema
 from beliefd.kernel.substrate.tools import (
     CallFinding,
@@ -34,7 +37,8 @@ from beliefd.kernel.substrate.tools import (
     ToolDefinition,
     tightened,
 )
-from beliefd.policy.backtesting.unknowns import Unknown
+from beliefd.ledger.chain import policy_hash
+from beliefd.policy.backtesting.unknowns import ADOPTION, Unknown, spread
 from beliefd.steward.facts.call_facts import hosts_of
 from beliefd.steward.facts.caller_tools import CallerTool, DeclaredTools
 from beliefd.tools.registry import Registry
@@ -71,7 +75,13 @@ class Refreshing:
         self._declared = declared
         self._registry = Registry()
         self._origin = _origin_gap(was, now)
-        self._unknown = Unknown(paths={CALL_FACTS: self._origin}) if self._origin else KNOWN
+        name = policy_hash(now)
+        self._tried = Adopted() if reads_policy(now, name) else UNSET
+        self._is_other = name != policy_hash(was)
+        rules = rule_set(now, name)
+        self._adoption = spread(rules, Unknown(paths=ADOPTION)) if self._tried and self._is_other else KNOWN
+        origin = {CALL_FACTS: self._origin} if self._origin else {}
+        self._unknown = Unknown(paths={**self._adoption.paths, **origin})
         self._same_any = was.tools.get(ALL) == now.tools.get(ALL) and was.calls == now.calls
         self._same: dict[str, bool] = {}
         self._same_pins = was.catalogues == now.catalogues
@@ -81,14 +91,27 @@ class Refreshing:
         )
 
     def of(self, session: Session, command: Command, found: Findings | None, who: str) -> Refreshed:
+        return self._of(session, command, self._in_force(command, found), who)
+
+    def _in_force(self, command: Command, found: Findings | None) -> Findings | None:
+        """INVARIANT: a policy that reads `policy.*` reads of itself, as it would if it were in force. Who had
+        adopted it then, nobody can know."""
+        if not self._is_other:
+            return found
+        if found is None and isinstance(command, Propose) and self._tried:
+            return ProposalFindings(in_force=self._tried)
+        if not isinstance(found, ProposalFindings | StartFindings | AuthorityFindings):
+            return found
+        return found if found.in_force == self._tried else replace(found, in_force=self._tried)
+
+    def _of(self, session: Session, command: Command, found: Findings | None, who: str) -> Refreshed:
         if isinstance(found, ProposalFindings):
-            return self._proposal(_candidates(session, command), found)
-        if isinstance(found, StartFindings) and isinstance(command, StartCall):
-            call = session.substrate.calls.get(command.call_id)
-            if call is None:
+            return self._proposal(candidates_of(session, command), found)
+        if isinstance(found, StartFindings):
+            candidates = candidates_of(session, command)
+            if not candidates:
                 return Refreshed(found)
-            named = CallCandidate(tool_id=call.tool_id, args=call.args, upstream=call.upstream)
-            calls = self._proposal((named,), ProposalFindings(calls=(found.call,)))
+            calls = self._proposal(candidates, ProposalFindings(calls=(found.call,)))
             if calls.whole or not isinstance(calls.findings, ProposalFindings):
                 return calls
             return replace(calls, findings=replace(found, call=calls.findings.calls[0] or found.call))
@@ -104,7 +127,7 @@ class Refreshing:
                 finding = found.calls[at] if at < len(found.calls) else None
                 is_call = isinstance(candidate, CallCandidate) and finding is not None
                 calls.append(self._call(candidate, finding) if is_call else finding)  # type: ignore[arg-type]
-                gaps.append(self._unknown if is_call else KNOWN)
+                gaps.append(self._unknown if is_call else self._adoption)
         except Doubt as doubt:
             return Refreshed(found, whole=str(doubt))
         if all(new is old for new, old in zip(calls, found.calls, strict=False)):
@@ -151,7 +174,9 @@ class Refreshing:
     def _claims(self, session: Session, command: Command, found: ClaimFindings, who: str) -> str:
         if not self._detectors:
             return OTHER_DETECTORS
-        if any(self._is_other(one.action) for one in _claims(session, command) if one.action is not UNSET):
+        if any(
+            self._is_other_tool(one.action) for one in _claims(session, command) if one.action is not UNSET
+        ):
             return OTHER_TOOL
         if isinstance(command, SubmitClaims):
             if self._was.security.rate_limit <= found.recent < self._now.security.rate_limit:
@@ -164,7 +189,7 @@ class Refreshing:
                 return OTHER_TIER
         return ""
 
-    def _is_other(self, action: DecidedAction) -> bool:
+    def _is_other_tool(self, action: DecidedAction) -> bool:
         """May the recorded tier of a tool come from a policy that says something else of it now?"""
         if action.tool is UNSET or (self._is_same(action.tool) and (self._same_pins or not action.upstream)):
             return False
@@ -185,10 +210,12 @@ def _claims(session: Session, command: Command) -> Sequence[Claim]:
     return () if bundle is None else bundle.claims
 
 
-def _candidates(session: Session, command: Command) -> Sequence[Candidate]:
-    """What the findings of a command are about."""
+def candidates_of(session: Session, command: Command) -> Sequence[Candidate]:
+    """What a command is about, in the order of its outcomes."""
     if isinstance(command, Propose):
         return command.candidates
+    if isinstance(command, StartCall) and (call := session.substrate.calls.get(command.call_id)) is not None:
+        return (CallCandidate(tool_id=call.tool_id, args=call.args, upstream=call.upstream),)
     if isinstance(command, DecideApproval):
         approval = session.approvals.by_id.get(command.approval_id)
         subject = None if approval is None else approval.subject

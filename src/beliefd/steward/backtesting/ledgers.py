@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from msgspec.structs import replace
 
+from beliefd.kernel.approvals.events import ApprovalDecided
 from beliefd.kernel.commands import Command
 from beliefd.kernel.decide import decide
 from beliefd.kernel.events import Event
@@ -12,20 +13,20 @@ from beliefd.kernel.facts import Facts
 from beliefd.kernel.policy import Policy
 from beliefd.kernel.state import Session
 from beliefd.kernel.substrate.arbitration import findings_of
-from beliefd.kernel.substrate.calls import action_of
-from beliefd.kernel.substrate.commands import Propose, StartCall
 from beliefd.kernel.substrate.events import Arbitrated, CallStopped, CandidateResult
 from beliefd.kernel.substrate.modes import mode_at
-from beliefd.kernel.substrate.proposals import CallCandidate
+from beliefd.kernel.substrate.proposals import CallCandidate, Candidate
+from beliefd.kernel.substrate.renewing import renewed
 from beliefd.kernel.substrate.rulebook import rulebook
 from beliefd.kernel.substrate.situation import Situation
-from beliefd.kernel.substrate.tools import StartFindings
+from beliefd.kernel.substrate.tools import CallFinding, StartFindings
 from beliefd.ledger.chain import policy_hash
 from beliefd.ledger.envelope import UNREADABLE, Entry, LedgerBroken, Sealed, command_of, declaration, read
 from beliefd.ledger.replay import NOT_FOLDED, facts_of
 from beliefd.ledger.withheld import as_with_parts
 from beliefd.policy.backtesting.unknowns import Unknown, settled, undecided
-from beliefd.steward.backtesting.facts import Refreshed, Refreshing
+from beliefd.policy.explaining.trials import action_on
+from beliefd.steward.backtesting.facts import Refreshed, Refreshing, candidates_of
 from beliefd.steward.backtesting.outcomes import Outcome, outcomes
 from beliefd.steward.backtesting.tally import UNDECIDABLE, Tally
 from beliefd.steward.facts.caller_tools import DeclaredTools
@@ -112,33 +113,34 @@ class LedgerTrial:
     ) -> list[Outcome]:
         """What came out, but for the verdicts that hang on what is not known."""
         results = _results(event)
-        calls = _calls(session, command)
+        candidates = candidates_of(session, command)
         found = []
         for at, outcome in enumerate(after):
             gap = refreshed.gaps[at] if at < len(refreshed.gaps) else Unknown()
             result = results[at] if at < len(results) else None
-            why = self._open(session, calls[at], facts, result, gap, at) if gap and at < len(calls) else None
+            is_open = bool(gap) and at < len(candidates)
+            why = self._open(session, candidates[at], facts, result, gap, at) if is_open else None
             found.append(outcome if why is None else _undecidable(outcome, *why))
         return found
 
     def _open(
         self,
         session: Session,
-        call: CallCandidate | None,
+        candidate: Candidate,
         facts: Facts,
         result: CandidateResult | None,
         gap: Unknown,
         at: int,
     ) -> tuple[str, str] | None:
-        if call is None:
-            return None
         findings = facts.findings
-        finding = findings.call if isinstance(findings, StartFindings) else findings_of(facts)[at]
-        if finding.definition is None:
+        told = (findings.call,) if isinstance(findings, StartFindings) else findings_of(facts)
+        finding = told[at] if at < len(told) else None
+        if isinstance(candidate, CallCandidate) and (finding is None or finding.definition is None):
             return None
-        situation = Situation(session, facts, mode_at(session, facts.policy, facts.now))
-        action = action_of(situation, call, finding, finding.definition)
-        open_ = undecided(self._trial.rules, action, session.substrate.symbolic_state, gap)
+        mode = mode_at(session, facts.policy, facts.now)
+        situation = Situation(renewed(session, facts, mode).session, facts, mode)
+        action = action_on(situation, candidate, finding or CallFinding())
+        open_ = undecided(self._trial.rules, action, situation.state, gap)
         if result is not None and settled(result, open_, self._trial.constraints):
             return None
         return (open_[0].constraint, open_[0].why) if open_ else None
@@ -151,13 +153,6 @@ def _undecidable(outcome: Outcome, constraint: str | None, why: str) -> Outcome:
 def _results(event: Event) -> Sequence[CandidateResult]:
     if isinstance(event, Arbitrated):
         return event.results
+    if isinstance(event, ApprovalDecided) and event.result is not None:
+        return (event.result,)
     return (event.result,) if isinstance(event, CallStopped) else ()
-
-
-def _calls(session: Session, command: Command) -> list[CallCandidate | None]:
-    """The calls that a command is about, in the order of its outcomes."""
-    if isinstance(command, Propose):
-        return [one if isinstance(one, CallCandidate) else None for one in command.candidates]
-    if isinstance(command, StartCall) and (call := session.substrate.calls.get(command.call_id)) is not None:
-        return [CallCandidate(tool_id=call.tool_id, args=call.args, upstream=call.upstream)]
-    return []

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final, Literal
 
-from msgspec import UNSET, Struct
+from msgspec import UNSET, Struct, UnsetType
 from msgspec.structs import replace
 from rpds import HashTrieMap
 
@@ -18,39 +18,73 @@ from beliefd.kernel.substrate.calls import action_of
 from beliefd.kernel.substrate.constraints import Action, Reason
 from beliefd.kernel.substrate.events import CandidateResult
 from beliefd.kernel.substrate.explaining import ANYTHING, EPOCH, NOWHERE
+from beliefd.kernel.substrate.guarantees import ModeName
 from beliefd.kernel.substrate.predicates import paths_read
 from beliefd.kernel.substrate.proposals import CallCandidate
 from beliefd.kernel.substrate.renewing import renewed
-from beliefd.kernel.substrate.rulebook import reads_policy, rulebook
+from beliefd.kernel.substrate.rulebook import reads_policy, rule_set, rulebook
 from beliefd.kernel.substrate.shell import ShellFacts
 from beliefd.kernel.substrate.situation import Situation
 from beliefd.kernel.substrate.state import NORMAL_MODE, Substrate
 from beliefd.kernel.substrate.symbolic_state import SymbolicState
-from beliefd.kernel.substrate.tools import CallFinding, ProposalFindings, ToolDefinition
-from beliefd.kernel.values import Principal, Role
+from beliefd.kernel.substrate.tools import CallFinding, ProposalFindings, ToolDefinition, could_reach
+from beliefd.kernel.values import Principal, Role, TierName
 from beliefd.ledger.chain import policy_hash
 from beliefd.policy.backtesting.steps import Began, Called, Damaged, Missing, Step
-from beliefd.policy.backtesting.unknowns import Undecided, Unknown, settled, undecided
+from beliefd.policy.backtesting.unknowns import ADOPTION, Undecided, Unknown, settled, spread, undecided
 from beliefd.policy.lexicons import shipped_lexicon
 from beliefd.steward.backtesting.remembering import Remembered, session_of
+from beliefd.steward.facts.call_facts import hosts_of
 from beliefd.steward.facts.caller_tools import CallerTool, DeclaredTools, caller_tool
 from beliefd.steward.facts.shells import shell_facts
 from beliefd.tools.registry import Registry
 
 Verdict = Literal["allow", "ask", "deny", "undecidable"]
 NO_STATE: Final = "the trace does not carry the symbolic state; give one with `--state`"
-NO_CALLER: Final = "the trace does not say who called"
+NO_CALLER: Final = "the trace does not say who called; give it with `--role`, `--agent-tier` or `--agent-id`"
+NO_MODE: Final = "the trace does not say in which mode; give one with `--mode`"
 NO_TIME: Final = "the trace does not say when it was"
-NO_ADOPTION: Final = "a policy that is tried was adopted by nobody"
 NOT_CARRIED: Final = {
-    **{f"call.{name}": NO_CALLER for name in ("agent_id", "role", "agent_tier", "mode")},
+    **{f"call.{name}": NO_CALLER for name in ("agent_id", "role", "agent_tier")},
+    **dict.fromkeys(("call.mode", "policy.mode"), NO_MODE),
     "call.now": NO_TIME,
-    **dict.fromkeys(("policy.adopted_by", "policy.adopted_at"), NO_ADOPTION),
+    **ADOPTION,
 }
 NO_TOOL: Final = "the policy declares no such tool: what it does is not known"
 UNDECLARED: Final = ToolDefinition(executor="caller")
 UNDECIDABLE: Final = "UNDECIDABLE"
 MOST_TOOLS: Final = 10_000
+MOST: Final[TierName] = "PRIVILEGE"
+
+
+class Given(Struct, frozen=True, kw_only=True):
+    """What a trace does not carry, and who asks says. What they do not say is not known to constraints and
+    rules; gates take it for what lets most through."""
+
+    state: Mapping[str, Any] | UnsetType = UNSET
+    mode: ModeName | UnsetType = UNSET
+    role: Role | UnsetType = UNSET
+    agent_tier: TierName | UnsetType = UNSET
+    agent_id: str | UnsetType = UNSET
+
+    @property
+    def unknown(self) -> Unknown:
+        """What is still not known."""
+        said = {
+            name for name in ("role", "agent_tier", "agent_id", "mode") if getattr(self, name) is not UNSET
+        }
+        paths = {path: why for path, why in NOT_CARRIED.items() if path.partition(".")[2] not in said}
+        return Unknown(paths=paths, state=NO_STATE if self.state is UNSET else "")
+
+    @property
+    def assumed(self) -> list[str]:
+        """What gates go by."""
+        tier = [] if self.agent_tier else [f"an agent of tier {MOST} (`--agent-tier`)"]
+        mode = [] if self.mode else [f"mode {NORMAL_MODE} (`--mode`)"]
+        return [*tier, *mode, "a capability for every call, without a budget"]
+
+
+NOTHING_GIVEN: Final = Given()
 
 
 class Why(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -78,7 +112,7 @@ class RunsTrial:
     it counts as a text from anywhere.
     """
 
-    def __init__(self, policy: Policy, state: Mapping[str, Any] | None = None) -> None:
+    def __init__(self, policy: Policy, given: Given = NOTHING_GIVEN) -> None:
         self.policy, self.name = policy, policy_hash(policy)
         self.rules = rulebook(policy, self.name)
         self._by_key = {one.key: one for one in self.rules.constraints}
@@ -88,19 +122,25 @@ class RunsTrial:
         self._infos: dict[str, tuple[ToolInfo, ToolInfo]] = {}
         self._findings: dict[str, tuple[CallFinding, CallerTool | None]] = {}
         self._watched: dict[tuple[str, tuple[str, ...]], bool] = {}
-        self._unknown = Unknown(paths=NOT_CARRIED, state="" if state is not None else NO_STATE)
-        held = HashTrieMap({ANYTHING.capability_id: ANYTHING})
-        substrate = Substrate(symbolic_state=SymbolicState(state or {}), capabilities=held)
+        self._unknown = spread(rule_set(policy, self.name), given.unknown)
+        who = Principal(
+            id=given.agent_id or ANYTHING.agent_id,
+            role=given.role or Role.AGENT,
+            tier=given.agent_tier or MOST,
+        )
+        mode = given.mode or NORMAL_MODE
+        held = HashTrieMap({ANYTHING.capability_id: replace(ANYTHING, agent_id=who.id)})
+        substrate = Substrate(symbolic_state=SymbolicState(given.state or {}), capabilities=held)
         facts = Facts(
             now=EPOCH,
             event_id=NOWHERE.session_id,
-            principal=Principal(id=ANYTHING.agent_id, role=Role.AGENT, tier="PRIVILEGE"),
+            principal=who,
             policy=policy,
             policy_hash=self.name,
             findings=ProposalFindings(in_force=Adopted() if reads_policy(policy, self.name) else UNSET),
         )
-        known = renewed(replace(NOWHERE, substrate=substrate), facts, NORMAL_MODE)
-        self.situation = Situation(known.session, facts, NORMAL_MODE, underivable=known.problem)
+        known = renewed(replace(NOWHERE, substrate=substrate), facts, mode)
+        self.situation = Situation(known.session, facts, mode, underivable=known.problem)
         self._state = self.situation.state
 
     def verdicts(self, steps: Iterable[Step]) -> Iterator[Began | CallVerdict | Damaged]:
@@ -130,10 +170,22 @@ class RunsTrial:
         finding, tool = self._finding(call.tool_id)
         unknown = self._unknown
         paths: dict[str, str] = {}
+        gate = ""
         if tool is None:
+            gate = NO_TOOL
             paths |= {"call.tier": NO_TOOL, "call.mutates": NO_TOOL}
-        elif tool.definition.schema and not call.problem:
-            finding = replace(finding, argument_errors=tool.argument_errors(call.args))
+        elif not (tool.definition.schema or self.situation.mode != NORMAL_MODE):
+            pass  # no gate looks at the arguments
+        elif call.problem:
+            gate = call.problem
+        else:
+            hosts = hosts_of(tool.definition, call.args)
+            finding = replace(
+                finding,
+                argument_errors=tool.argument_errors(call.args),
+                hosts=hosts,
+                network=could_reach(tool.definition, hosts),
+            )
         facts: CallFacts | None = None
         if self.policy.context is not UNSET:
             shell = self._shell(finding, call)
@@ -145,7 +197,7 @@ class RunsTrial:
             paths |= {"call.args": call.problem, "fact.call": call.problem}
         if paths:
             unknown = replace(unknown, paths={**unknown.paths, **paths})
-        verdict, reasons = self._verdict(call, finding, unknown, tool is None)
+        verdict, reasons = self._verdict(call, finding, unknown, gate)
         if facts is not None:
             run.learn(call.call_id, facts, verdict)
         return CallVerdict(
@@ -179,13 +231,14 @@ class RunsTrial:
         )
 
     def _verdict(
-        self, call: Called, finding: CallFinding, unknown: Unknown, no_tool: bool
+        self, call: Called, finding: CallFinding, unknown: Unknown, gate: str
     ) -> tuple[Verdict, list[Why]]:
+        """`gate` is what a gate would look at, and the trace does not carry."""
         candidate = _candidate(call)
         result = judge(self.situation, candidate, finding, 0)
         open_ = self._open(candidate, finding, unknown)
-        if no_tool:
-            open_.append(Undecided("", NO_TOOL))
+        if gate:
+            open_.append(Undecided("", gate))
         if not settled(result, open_, self._by_key):
             return "undecidable", [
                 Why(code=UNDECIDABLE, text=one.why, constraint=one.constraint or None) for one in open_

@@ -377,7 +377,7 @@ def _on_approval(approval: Approval, today: Outlook) -> str:
     if isinstance(subject, DefinitionSubject):
         return "the tool counts as it is defined there from then on, and can be called"
     if isinstance(approval.subject, CallSubject | DeltaSubject):
-        by_caller = isinstance(subject, CallSubject) and subject.provenance
+        by_caller = isinstance(subject, CallSubject) and subject.is_run_by_caller
         then = "its agent may make this very call, once" if by_caller else "it happens"
         return f"the rules are asked again, as they are then; if nothing else stands in the way, {then}"
     answered, gates = " and ".join(approval.asking), "gates" if len(approval.asking) > 1 else "gate"

@@ -13,6 +13,7 @@ from beliefd.protocol.scheduling import (
     EpisodeView,
     InterruptAnswer,
     InterruptionView,
+    LoweredView,
     ScheduleAnswer,
     ScheduleView,
     SetModeView,
@@ -101,6 +102,7 @@ class SchedulingHandlers(Struct, frozen=True):
             mode=mode,
             set_to=set_at(session, now),
             set_mode=_set_mode(session, now),
+            lowered=_lowered(session, mode, now),
             interruption=_interruption(session, now),
             episode=_episode(session, policy, mode, now),
             wakes=_wakes(session),
@@ -113,6 +115,13 @@ def _set_mode(session: Session, now: str) -> SetModeView | None:
     if given is None or is_over(given, now):
         return None
     return view_of(SetModeView, given, until=given.until or None)
+
+
+def _lowered(session: Session, mode: str, now: str) -> LoweredView | None:
+    held = session.substrate
+    if held.lowered_by is None or mode == set_at(session, now):
+        return None
+    return view_of(LoweredView, held.lowered_by, mode=mode, since=held.mode_since)
 
 
 def _interruption(session: Session, now: str) -> InterruptionView | None:

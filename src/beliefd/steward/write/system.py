@@ -2,12 +2,14 @@
 
 import asyncio
 import hashlib
+from collections.abc import Callable
 from typing import Final, cast, get_args
 
 from beliefd.kernel.beliefs.commands import DeclareSession
 from beliefd.kernel.errors import BeliefdError, Code
 from beliefd.kernel.events import Event
 from beliefd.kernel.policy import Policy
+from beliefd.kernel.state import Session
 from beliefd.kernel.system.commands import (
     AdoptPolicy,
     AdoptTokens,
@@ -24,7 +26,7 @@ from beliefd.ledger.envelope import head_of, read
 from beliefd.ledger.notes import VerifierKey
 from beliefd.steward.directory import ISSUER, LOCAL_OPERATOR, facts_of
 from beliefd.steward.facts.finder import Attachments
-from beliefd.steward.policies import Origin
+from beliefd.steward.policies import Origin, Overtaken
 from beliefd.steward.write.positions import Positions
 from beliefd.steward.write.queued import Outcome
 from beliefd.steward.write.sealed import Who
@@ -88,10 +90,17 @@ class SystemLedger:
             for one in waiting:
                 await one  # if another process was faster, both are refused, and that is on record
 
-    async def record(self, command: SystemCommand, principal: Principal, row: Token | None = None) -> Outcome:
+    async def record(
+        self,
+        command: SystemCommand,
+        principal: Principal,
+        row: Token | None = None,
+        still: Callable[[Session], bool] | None = None,
+    ) -> Outcome:
         """Write one command; `row` is written in the same transaction, if it is not refused."""
         await self.begin()
-        outcome = await self._submit(SYSTEM, command, principal, attachments=Attachments(token=row))
+        attached = Attachments(token=row, still=still)
+        outcome = await self._submit(SYSTEM, command, principal, attachments=attached)
         raise_if_refused(outcome)
         return outcome
 
@@ -147,17 +156,32 @@ class SystemLedger:
     async def make_space(self, space: str, principal: Principal) -> Outcome:
         return await self.record(MakeSpace(space=space), principal)
 
-    async def adopt_policy(self, policy_hash: str, source: PolicySource, principal: Principal) -> None:
-        """Say it before it is decided by; the same again, after a restart, is no news."""
+    async def last_policy(self) -> str:
+        """The hash of what came into force last here, adopted or from a file; empty if nothing did."""
         known = await self.state()
-        if source == "file" and known is not None and known.adopted_policy == policy_hash:
-            return
-        await self.record(AdoptPolicy(policy_hash=policy_hash, source=source), principal)
+        return "" if known is None else known.adopted_policy
 
-    async def note_policy(self, policy: Policy, origin: Origin, principal: Principal) -> None:
+    async def adopt_policy(
+        self, policy_hash: str, source: PolicySource, principal: Principal, after: str | None = None
+    ) -> None:
+        """Say it before it is decided by; the same again, after a restart, is no news.
+
+        INVARIANT: with `after`, it is written only if that is still the one that came into force last.
+        """
+        if source == "file" and await self.last_policy() == policy_hash:
+            return
+        still = None if after is None else lambda session: session.system.adopted_policy == after
+        try:
+            await self.record(AdoptPolicy(policy_hash=policy_hash, source=source), principal, still=still)
+        except BeliefdError as error:
+            if error.code is Code.CONFLICT and after not in (None, await self.last_policy()):
+                raise Overtaken from None
+            raise
+
+    async def note_policy(self, policy: Policy, origin: Origin, principal: Principal, after: str) -> None:
         """What is decided by on somebody's word is on record; what a program sets for itself is its own."""
         if origin.source in RECORDED:
-            await self.adopt_policy(policy_hash(policy), cast(PolicySource, origin.source), principal)
+            await self.adopt_policy(policy_hash(policy), cast(PolicySource, origin.source), principal, after)
 
     async def note_key(self, name: str, fingerprint: str) -> None:
         """Say which key is used from now on, unless it was used before."""
