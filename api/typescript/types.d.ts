@@ -344,7 +344,7 @@ export type Arbitrated = {
   eliminated?: Array<string>;
 };
 
-/** How constraints are read, and what an answer is called. `constraints` is the newest version that is read: under 1, those of version 2 are malformed, and deny. With `reasons: effect`, the reason code of what a person is asked about is `ASK`, of what is put off `DEFER`; with `failure` it is that of the first reason. `patterns: linear` is for ledgers from before patterns and their texts were bounded, and does not come into force any more. With `failures: all`, whatever stands in the way counts: that nothing allows it, and broken invariants, too. With `first`, a constraint that fails hides both: what nothing allows may wait for a person, and invariants are looked at only if nothing else fails. Under `scheduling: 1`, a mode that an event records recovers from that event on, shares of budgets are taken in floating point, and programs resume and use up each other's interrupts. `meaning` is the version of what else is read. From 2 on, a path that can be read in two ways is refused, times are read as RFC 3339 writes them, what rules copy leaves room for what they say outright, and what a program interrupts and resumes is one episode. The next change raises it: no seventh member comes. */
+/** How constraints are read, and what an answer is called. `constraints` is the newest version that is read: under 1, those of version 2 are malformed, and deny. With `reasons: effect`, the reason code of what a person is asked about is `ASK`, of what is put off `DEFER`; with `failure` it is that of the first reason. `patterns: linear` is for ledgers from before patterns and their texts were bounded, and does not come into force any more. With `failures: all`, whatever stands in the way counts: that nothing allows it, and broken invariants, too. With `first`, a constraint that fails hides both: what nothing allows may wait for a person, and invariants are looked at only if nothing else fails. Under `scheduling: 1`, a mode that an event records recovers from that event on, shares of budgets are taken in floating point, and programs resume and use up each other's interrupts. `meaning` is the version of what else is read. From 2 on, a path that can be read in two ways is refused, times are read as RFC 3339 writes them, what rules copy leaves room for what they say outright, and what a program interrupts and resumes is one episode. From 3 on, facts that are derived anew keep invariants, every call says where it comes from, and every lowered mode at whose word. The next change raises it: no seventh member comes. */
 export type ArbitrationPolicy = {
   /** `constraints` is the newest version that is read: under 1, those of version 2 are malformed, and deny. */
   constraints?: number;
@@ -902,18 +902,20 @@ export type CallStopped = {
   eliminated?: Array<string>;
 };
 
-/** A tool call that waits because of the constraints in `asked`, each with its hash. `definition_hash` is the tool as it was shown, `provenance` where a call came from that its caller runs. */
+/** A tool call that waits because of the constraints in `asked`, each with its hash. `definition_hash` is the tool as it was shown, `provenance` where the call came from. Subjects without `run_by` are older: of them, only those of calls that their callers run say where they came from. */
 export type CallSubject = {
   /** Which of the shapes this is */
   kind: "call";
   /** What was proposed */
   candidate?: CallCandidate | null;
-  /** `definition_hash` is the tool as it was shown, `provenance` where a call came from that its caller runs. */
+  /** `definition_hash` is the tool as it was shown, `provenance` where the call came from. */
   definition_hash?: string;
   /** A tool call that waits because of the constraints in `asked`, each with its hash. */
   asked?: Record<string, string>;
-  /** `definition_hash` is the tool as it was shown, `provenance` where a call came from that its caller runs. */
+  /** `definition_hash` is the tool as it was shown, `provenance` where the call came from. */
   provenance?: Provenance;
+  /** Subjects without `run_by` are older: of them, only those of calls that their callers run say where they came from. */
+  run_by?: "caller" | "server";
 };
 
 /** A call that was let through, with all that its permit binds. `outcome` is the event that ended it. */
@@ -3628,6 +3630,26 @@ export type LogView = {
   anchors?: Array<AnchorView>;
 };
 
+/** Who lowered a mode, and why: a program that said so, or whose proposal a constraint degraded it for. */
+export type LoweredBy = {
+  /** Who did it */
+  by: string;
+  /** Why, in words */
+  reason: string;
+};
+
+/** A mode that was lowered and has not recovered: at whose word (a program's, or the proposer of what a constraint degraded it for), why, and since when it is as it is. */
+export type LoweredView = {
+  /** Mode of the session: eco, normal, boost, throttled or offline-safe */
+  mode: string;
+  /** Who did it */
+  by: string;
+  /** Why, in words */
+  reason: string;
+  /** Since when, in UTC */
+  since: string;
+};
+
 /** Measure how uncertain `statement` is, from one kind of raw material, and keep a receipt of it. */
 export type Measure = {
   /** Which command this is */
@@ -3968,14 +3990,16 @@ export type Merged = {
   eliminated?: Array<string>;
 };
 
-/** `over` if the time of the mode that a person had set is up. */
+/** `over` if the time of the mode that a person had set is up; `by` if it was lowered, at whose word. */
 export type ModeChange = {
   /** The mode from now on */
   mode: string;
   /** Since when, in UTC */
   since: string;
-  /** `over` if the time of the mode that a person had set is up. */
+  /** `over` if the time of the mode that a person had set is up; `by` if it was lowered, at whose word. */
   over?: boolean;
+  /** `over` if the time of the mode that a person had set is up; `by` if it was lowered, at whose word. */
+  by?: LoweredBy;
 };
 
 /** What holds in a mode: how much of every budget is there, and which calls are let through at all. A `budget_share` above 1 makes more of the budgets of episodes, and never more of a capability. Shares are rounded up. One of 0 leaves nothing of a budget of a capability, and 1 of each budget of an episode. Without `network`, calls are off of all tools that are not known to stay away from it; without `mutating`, those of tools that change things. */
@@ -4404,7 +4428,7 @@ export type PointerStanding = {
   by?: string;
 };
 
-/** The rules `decide` is told to apply. */
+/** The rules `decide` is told to apply. `version` is what their author calls this edition of them. */
 export type Policy = {
   /** Version of the policy format */
   v?: number;
@@ -4460,6 +4484,8 @@ export type Policy = {
   prove?: Array<Guarantee>;
   /** By verb, which members stand beside the ledger under digests, so that they can be erased; `*` is every verb */
   erasable?: Record<string, Array<string>>;
+  /** `version` is what their author calls this edition of them. */
+  version?: string;
 };
 
 /** A policy has come into force. */
@@ -5325,6 +5351,8 @@ export type ScheduleView = {
   set_to: string;
   /** The mode that somebody has set; null if nobody has */
   set_mode: SetModeView | null;
+  /** The mode that the session was lowered to */
+  lowered: LoweredView | null;
   /** The part of its budgets that the session may use in this mode */
   budget_share: number;
   /** `network` and `mutating` are whether calls that reach the network or change things are let through. */
