@@ -90,6 +90,9 @@ BEYOND_SCHEMA = {
     r"^give either `since_event_id` or `after`$": "two places to go on from",
     r"^a signed note is a text": "a text that is no note",
     r"^a log of \d+ leaves does not begin with ": "two sizes the wrong way round",
+    r"is the id of no principal; |has blanks at an end, or characters that cannot be seen; ": "nobody's name",
+    r"is a pattern, and a (scope|subject) |is a program, and only people approve; ": "a rule of no use",
+    r"^`principals` changes nothing: |^there is no capability `": "a rule that never matters, either",
     r"^say what to erase: |^`erasable` names ": "nothing to erase, or what no command has",
 }
 """What no schema of one value can forbid, by what is told about it."""
