@@ -39,6 +39,9 @@ class Relay:
         self._answer = answer
         self._broken.set()
 
+    def mends(self) -> None:
+        self._broken.clear()
+
     def handle(self, asked: "_Handler") -> None:
         body = asked.rfile.read(int(asked.headers.get("content-length") or 0))
         if not self._broken.is_set():
