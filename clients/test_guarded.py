@@ -23,6 +23,7 @@ from clients.harness.setup import Moment, Server, Setup
 from clients.harness.upstreams import filesystem, notebook, notes, older
 
 THOSE_THAT_ASK = pytest.mark.parametrize("agent", [CLAUDE, CODEX], ids=lambda agent: agent.name)
+AFTER = {CLAUDE.name: b'"PostToolUse"', CODEX.name: b'"PostToolUse"', GEMINI.name: b'"AfterTool"'}
 BREAKS: dict[str, bytes | None] = {
     "answers no JSON": b"<html>",
     "answers another object": b'{"verdict": "allow", "exit_code": 0}',
@@ -205,6 +206,30 @@ def test_nothing_runs_while_the_server_is_broken(
     ledger = guard.ledger()
     assert ledger.verdicts == ["allow", "allow"]
     assert sorted(ledger.outcomes) == BOTH
+
+
+def test_a_result_that_could_not_be_recorded_is_not_shown_to_the_model(
+    agent: Agent, model: Model, place: Place, guard: Guard
+) -> None:
+    """The call was judged and has run; then the server does not take what came of it."""
+    secret = place.work / "secret.txt"
+    secret.write_text("0815")
+    with Relay(guard.server.url) as relay:
+        relay.breaks(b"<html>", at=AFTER[agent.name])
+        environment = told(relay.url, guard.hook)
+        install_hook(agent.name, place, environment)
+        setup = Setup(environment=environment, servers={"files": filesystem(place.work)})
+        reads = Call("read_text_file", {"path": str(secret)}, "files")
+        own = [Call("Read", {"file_path": str(secret)})] if agent is CLAUDE else []
+        calls = (Shell("cat secret.txt"), reads, *own)
+        run = agent.run(model, place, "read it", (*calls, Say("done")), setup)
+        assert len(relay.asked_in_vain) == len(calls), run.story
+    for turn in range(len(calls)):
+        assert "0815" not in run.told(turn).text
+        assert "beliefd: " in run.told(turn).text
+    ledger = guard.ledger()
+    assert ledger.verdicts == ["allow"] * len(calls)
+    assert ledger.outcomes == []
 
 
 def test_a_deferred_call_runs_once_after_it_is_approved(model: Model, place: Place, guard: Guard) -> None:
