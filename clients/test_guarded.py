@@ -220,8 +220,9 @@ def test_a_result_that_could_not_be_recorded_is_not_shown_to_the_model(
         install_hook(agent.name, place, environment)
         setup = Setup(environment=environment, servers={"files": filesystem(place.work)})
         reads = Call("read_text_file", {"path": str(secret)}, "files")
-        own = [Call("Read", {"file_path": str(secret)})] if agent is CLAUDE else []
-        calls = (Shell("cat secret.txt"), reads, *own)
+        calls: list[Shell | Call] = [Shell("cat secret.txt"), reads]
+        if agent is CLAUDE:
+            calls.append(Call("Read", {"file_path": str(secret)}))
         run = agent.run(model, place, "read it", (*calls, Say("done")), setup)
         assert len(relay.asked_in_vain) == len(calls), run.story
     for turn in range(len(calls)):

@@ -120,8 +120,9 @@ class BeliefdToolNode(ToolNode):
         """Its conversation, which has been told what the user said so far."""
         key = _thread() or _made_id(messages)
         talk = self.guard.of_turn() if key is None else self.guard.conversation(key)
-        for name, text in _said_by_user(messages) if talk is not None else ():
-            talk.tell("user", text, name)
+        if talk is not None:
+            for name, text in _said_by_user(messages):
+                talk.tell("user", text, name)
         return talk
 
     def _kept(self, talk: Conversation, request: ToolCallRequest, answer: Answer) -> Answer:

@@ -97,9 +97,9 @@ def _hidden(reason: str) -> str:
         if client != "claude-code" or event["hook_event_name"] != AFTER_TOOL_IN_CLAUDE_CODE:
             return ""
         words = f"beliefd: the tool has run; its result could not be recorded and is not shown: {reason}"
-        told = {"hookEventName": AFTER_TOOL_IN_CLAUDE_CODE}
         foreign = event["tool_name"].startswith("mcp__")  # any text will do, and its members are anybody's
-        told["updatedToolOutput"] = words if foreign else _instead(event["tool_response"], words)
+        shown = words if foreign else _instead(event["tool_response"], words)
+        told = {"hookEventName": AFTER_TOOL_IN_CLAUDE_CODE, "updatedToolOutput": shown}
         return json.dumps({"hookSpecificOutput": told}) + "\n"
     except (IndexError, KeyError, TypeError, ValueError, AttributeError, RecursionError):
         return ""
