@@ -103,7 +103,7 @@ class BeliefdToolNode(ToolNode):
             return _refused(request, no_turn(request.tool_call["name"]))
         if (ran := self._ran.get(_use(talk, request))) is not None:
             return ran
-        return self._kept(talk, request, _through(talk, request, handler, messages))
+        return _through(talk, request, lambda it: self._kept(talk, it, handler(it)), messages)
 
     async def _ajudged(
         self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], Awaitable[Answer]]
@@ -114,7 +114,11 @@ class BeliefdToolNode(ToolNode):
             return _refused(request, no_turn(request.tool_call["name"]))
         if (ran := self._ran.get(_use(talk, request))) is not None:
             return ran
-        return self._kept(talk, request, await _athrough(talk, request, handler, messages))
+
+        async def kept(it: ToolCallRequest) -> Answer:
+            return self._kept(talk, it, await handler(it))
+
+        return await _athrough(talk, request, kept, messages)
 
     def _heard(self, messages: Sequence[Any]) -> Conversation | None:
         """Its conversation, which has been told what the user said so far."""
