@@ -14,6 +14,7 @@ from clients.harness.frameworks import (
     ALLOWED,
     ASKED,
     BROKEN,
+    PLAYED,
     REASON,
     REFUSED,
     Player,
@@ -21,16 +22,15 @@ from clients.harness.frameworks import (
     World,
     policy,
 )
-from clients.harness.install import FRAMEWORKS
 
 CANNOT_WAIT = ("crewai", "smolagents")
-RAISES_ON = ("google_adk", "langchain", "pydantic_ai")
+RAISES_ON = ("google_adk", "langchain", "langgraph", "pydantic_ai")
 """Frameworks in which what a tool raises ends the run; the others tell their model of it."""
 TRIES = {"crewai": 6}
 """How often a framework tries a tool that raises; each is a call of its own."""
 
 
-@pytest.fixture(scope="session", params=FRAMEWORKS)
+@pytest.fixture(scope="session", params=PLAYED)
 def player(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Player]:
     player = Player(request.param, tmp_path_factory.mktemp(request.param))
     yield player
@@ -98,6 +98,18 @@ def test_what_waits_runs_exactly_once_after_it_is_approved(player: Player, house
     assert house.effects().count(*effects(ASKED)) == 1
     assert f"sent to {ASKED}" in played.told[-1]
     assert house.ledger() == ["defer", *between(player.name), "allow", "ok"]
+
+
+@pytest.mark.parametrize("player", ["langchain", "langgraph"], indirect=True)
+def test_what_ran_beside_a_call_that_waits_runs_once_and_its_result_stays(
+    player: Player, house: World
+) -> None:
+    """A graph that goes on runs the whole node again, with every call that the model made at a time."""
+    with house.somebody_decides("APPROVED"):
+        played = house.play(player, mail(ALLOWED, beside=[mail(ASKED)]))
+    assert sorted(house.effects()) == sorted(effects(ALLOWED, ASKED)), played
+    assert [told.split()[-1] for told in played.told] == [ALLOWED, ASKED], played
+    assert sorted(house.ledger()) == ["allow", "allow", "defer", "ok", "ok"]
 
 
 def test_what_waits_does_not_run_after_it_is_rejected(player: Player, house: World) -> None:

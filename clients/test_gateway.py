@@ -88,6 +88,47 @@ def test_clients_read_a_repository_through_the_gateway(
 
 
 @MODES
+def test_the_sdk_reads_a_repository_through_the_gateway(mode: str, place: Place, guard: Guard) -> None:
+    repository(place.work)
+
+    async def scenario() -> None:
+        direct = git(place.work)
+        async with (
+            connected(place, direct, mode) as plain,
+            connected(place, guard.gated(direct), mode) as gated,
+        ):
+            names = [{tool.name for tool in (await one.list_tools()).tools} for one in (plain, gated)]
+            assert names[0] == names[1]
+            here = {"repo_path": str(place.work)}
+            told = await gated.call_tool("git_log", here)
+            assert "the first commit" in text_of(told)
+            refused = await gated.call_tool("git_commit", {**here, "message": REFUSED})
+            assert refused.is_error, refused
+            assert REASON in text_of(refused)
+            assert text_of(await plain.call_tool("git_log", here)) == text_of(told)
+
+    play(scenario)
+    ledger = guard.ledger()
+    assert ledger.verdicts == ["allow", "deny"]
+    assert ledger.outcomes == [("ok", "witnessed")]
+
+
+def test_the_roots_of_claude_code_do_not_widen_a_server_behind_the_gateway(
+    model: Model, place: Place, guard: Guard
+) -> None:
+    """Without the gateway they replace its folder (see the traps); behind it, its configuration stands."""
+    configured = place.made("configured")
+    path, inside = place.work / "effect.txt", configured / "effect.txt"
+    calls = [Call("write_file", {"path": str(one), "content": ALLOWED}, "files") for one in (path, inside)]
+    setup = Setup(servers={"files": guard.gated(filesystem(configured))})
+    run = CLAUDE.run(model, place, "write", (*calls, Say("done")), setup)
+    assert not path.exists(), run.story
+    assert inside.read_text() == ALLOWED, run.story
+    assert str(configured) in run.told(0).text
+    assert guard.ledger().outcomes == [("error", "witnessed"), ("ok", "witnessed")]
+
+
+@MODES
 def test_progress_reaches_the_client_of_a_public_server(mode: str, place: Place, guard: Guard) -> None:
     heard: list[float] = []
 

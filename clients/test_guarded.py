@@ -12,17 +12,18 @@ from itertools import chain
 import pytest
 
 from clients.harness import claude
-from clients.harness.agents import CLAUDE, CODEX, GEMINI, Agent
+from clients.harness.agents import CLAUDE, CODEX, GEMINI, Agent, Run
 from clients.harness.guard import ALLOWED, ASKED, REASON, REFUSED, Guard, gated, install_hook, told
-from clients.harness.hooks import hook
+from clients.harness.hooks import events, hook
 from clients.harness.model import Model
 from clients.harness.process import Place
 from clients.harness.relay import Relay
 from clients.harness.script import Call, Request, Say, Script, Shell
-from clients.harness.setup import Moment, Setup
-from clients.harness.upstreams import filesystem, notebook, notes
+from clients.harness.setup import Moment, Server, Setup
+from clients.harness.upstreams import filesystem, notebook, notes, older
 
 THOSE_THAT_ASK = pytest.mark.parametrize("agent", [CLAUDE, CODEX], ids=lambda agent: agent.name)
+AFTER = {CLAUDE.name: b'"PostToolUse"', CODEX.name: b'"PostToolUse"', GEMINI.name: b'"AfterTool"'}
 BREAKS: dict[str, bytes | None] = {
     "answers no JSON": b"<html>",
     "answers another object": b'{"verdict": "allow", "exit_code": 0}',
@@ -31,6 +32,10 @@ BREAKS: dict[str, bytes | None] = {
 }
 DEADLINE = {"BELIEFD_HOOK_SECONDS": "5"}
 """For a server that never answers; the gateway has one of its own."""
+SHELL, TOOL = "by_shell", "by_tool"
+HOOK_REFUSES = "beliefd: nothing may run without a verdict"
+GATEWAY_REFUSES = "beliefd refused this call"
+"""What the model is told where there is no answer: it does not take that for the tool's own."""
 
 
 @dataclass(frozen=True)
@@ -40,25 +45,27 @@ class Doors:
     place: Place
 
     def writes(
-        self, name: str, word: str, before: Callable[[], None] = lambda: None
+        self, name: str, word: str, before: Callable[[str], None] = lambda _: None
     ) -> tuple[Shell | Call, ...]:
         """Two turns: each writes the word into a file. `before` happens when the client asks for one."""
 
         def command(_: Request) -> str:
-            before()
-            return f"echo {word} > {self.place.work / name}.by_shell"
+            before(SHELL)
+            return f"echo {word} | tee {self.place.work / name}.by_shell"
 
         def arguments(_: Request) -> dict[str, str]:
-            before()
+            before(TOOL)
             return {"path": str(self.place.work / f"{name}.by_tool"), "content": word}
 
         return Shell(command), Call("write_file", arguments, "files")
 
-    def setup(self, agent: Agent, guard: Guard, url: str | None = None) -> Setup:
+    def setup(
+        self, agent: Agent, guard: Guard, to_hook: str | None = None, to_gateway: str | None = None
+    ) -> Setup:
         """The hook judges the shell and the gateway the server: each of the two is judged once."""
-        environment = told(url or guard.server.url, guard.hook) | {"BELIEFD_GATED": "files"} | DEADLINE
+        environment = told(to_hook or guard.server.url, guard.hook) | {"BELIEFD_GATED": "files"} | DEADLINE
         install_hook(agent.name, self.place, environment)
-        server = gated(url or guard.server.url, guard.gateway, filesystem(self.place.work))
+        server = gated(to_gateway or guard.server.url, guard.gateway, filesystem(self.place.work))
         return Setup(environment=environment, servers={"files": server})
 
     def effects(self) -> list[str]:
@@ -67,6 +74,11 @@ class Doors:
 
 BOTH = [("ok", "attested"), ("ok", "witnessed")]
 """A hook tells what its client says; the gateway has seen it."""
+
+
+def told_that_both_ran(run: Run, turn: int = 0) -> None:
+    assert ALLOWED in run.told(turn).text, run.story
+    assert "Successfully wrote" in run.told(turn + 1).text, run.story
 
 
 @pytest.fixture
@@ -88,6 +100,7 @@ def test_what_may_run_runs_once_and_what_may_not_does_not(
     )
     run = agent.run(model, place, "write it", script, doors.setup(agent, guard))
     assert doors.effects() == ["allowed.by_shell", "allowed.by_tool"], run.story
+    told_that_both_ran(run)
     for turn in (2, 3):
         assert REASON in run.told(turn).text
     waiting = {item.approval_id for item in guard.waiting()}
@@ -109,40 +122,115 @@ def test_what_may_run_runs_once_and_what_may_not_does_not(
 def test_nothing_runs_after_the_server_is_killed(
     agent: Agent, doors: Doors, model: Model, place: Place, guard: Guard
 ) -> None:
+    twice = [("ok", "attested")] if agent is GEMINI else []  # as above
+
+    @cache  # a client may ask for a turn twice
+    def kill() -> None:
+        guard.until(lambda ledger: len(ledger.outcomes) == len(BOTH) + len(twice))
+        guard.server.kill()
+
     script = (
         *doors.writes("before", ALLOWED),
-        *doors.writes("after", ALLOWED, before=guard.server.kill),
+        *doors.writes("after", ALLOWED, before=lambda _: kill()),
         Say("done"),
     )
     run = agent.run(model, place, "write both", script, doors.setup(agent, guard))
     assert doors.effects() == ["before.by_shell", "before.by_tool"], run.story
-    for turn in (2, 3):
-        assert run.told(turn).text
+    told_that_both_ran(run)
+    for turn in (2, 3):  # the hook stands before the gateway
+        assert HOOK_REFUSES in run.told(turn).text, run.story
     assert run.answer == "done"
+    with guard.revived() as again:
+        ledger = again.ledger()
+    assert ledger.verdicts == ["allow"] * (2 + len(twice))
+    assert sorted(ledger.outcomes) == [*twice, *BOTH]
+
+
+def test_a_gateway_whose_server_is_killed_refuses(
+    agent: Agent, doors: Doors, model: Model, place: Place, guard: Guard
+) -> None:
+    """The gateway by itself: no hook stands before it."""
+
+    @cache  # a client may ask for a turn twice
+    def kill() -> None:
+        guard.until(lambda ledger: len(ledger.outcomes) == 1)
+        guard.server.kill()
+
+    (_, before), (_, after) = (
+        doors.writes("before", ALLOWED),
+        doors.writes("after", ALLOWED, before=lambda _: kill()),
+    )
+    setup = Setup(servers={"files": guard.gated(filesystem(place.work))})
+    run = agent.run(model, place, "write both", (before, after, Say("done")), setup)
+    assert doors.effects() == ["before.by_tool"], run.story
+    assert "Successfully wrote" in run.told(0).text, run.story
+    assert GATEWAY_REFUSES in run.told(1).text, run.story
+    assert run.answer == "done"
+    with guard.revived() as again:
+        ledger = again.ledger()
+    assert ledger.verdicts == ["allow"]
+    assert ledger.outcomes == [("ok", "witnessed")]
 
 
 @THOSE_THAT_ASK
 def test_nothing_runs_while_the_server_is_broken(
     agent: Agent, doors: Doors, model: Model, place: Place, guard: Guard
 ) -> None:
-    with Relay(guard.server.url) as relay:
+    """Broken for the one that judges: the hook announces a tool's call, and would block it, too."""
+    with Relay(guard.server.url) as to_hook, Relay(guard.server.url) as to_gateway:
 
-        def breaks(way: str) -> Callable[[], None]:
-            def now() -> None:
+        def breaks(way: str) -> Callable[[str], None]:
+            def now(door: str) -> None:
                 guard.until(lambda ledger: len(ledger.outcomes) == 2)
-                relay.breaks(BREAKS[way])
+                if door == SHELL:
+                    to_hook.breaks(BREAKS[way])
+                else:
+                    to_hook.mends()
+                    to_gateway.breaks(BREAKS[way])
 
             return now
 
         broken = [doors.writes(way.replace(" ", "_"), ALLOWED, before=breaks(way)) for way in BREAKS]
         script: Script = (*doors.writes("before", ALLOWED), *chain(*broken), Say("done"))
-        run = agent.run(model, place, "write all", script, doors.setup(agent, guard, relay.url))
-        assert len(relay.asked_in_vain) >= 2 * len(BREAKS), run.story
+        run = agent.run(
+            model, place, "write all", script, doors.setup(agent, guard, to_hook.url, to_gateway.url)
+        )
+        for relay in (to_hook, to_gateway):
+            assert len(relay.asked_in_vain) >= len(BREAKS), run.story
     assert doors.effects() == ["before.by_shell", "before.by_tool"], run.story
+    told_that_both_ran(run)
+    for turn in range(2, 2 + 2 * len(BREAKS), 2):
+        assert HOOK_REFUSES in run.told(turn).text, run.story
+        assert GATEWAY_REFUSES in run.told(turn + 1).text, run.story
     assert run.answer == "done"
     ledger = guard.ledger()
     assert ledger.verdicts == ["allow", "allow"]
     assert sorted(ledger.outcomes) == BOTH
+
+
+def test_a_result_that_could_not_be_recorded_is_not_shown_to_the_model(
+    agent: Agent, model: Model, place: Place, guard: Guard
+) -> None:
+    """The call was judged and has run; then the server does not take what came of it."""
+    secret = place.work / "secret.txt"
+    secret.write_text("0815")
+    with Relay(guard.server.url) as relay:
+        relay.breaks(b"<html>", at=AFTER[agent.name])
+        environment = told(relay.url, guard.hook)
+        install_hook(agent.name, place, environment)
+        setup = Setup(environment=environment, servers={"files": filesystem(place.work)})
+        reads = Call("read_text_file", {"path": str(secret)}, "files")
+        calls: list[Shell | Call] = [Shell("cat secret.txt"), reads]
+        if agent is CLAUDE:
+            calls.append(Call("Read", {"file_path": str(secret)}))
+        run = agent.run(model, place, "read it", (*calls, Say("done")), setup)
+        assert len(relay.asked_in_vain) == len(calls), run.story
+    for turn in range(len(calls)):
+        assert "0815" not in run.told(turn).text
+        assert "beliefd: " in run.told(turn).text
+    ledger = guard.ledger()
+    assert ledger.verdicts == ["allow"] * len(calls)
+    assert ledger.outcomes == []
 
 
 def test_a_deferred_call_runs_once_after_it_is_approved(model: Model, place: Place, guard: Guard) -> None:
@@ -185,12 +273,21 @@ def test_the_same_call_runs_once_after_it_is_approved(
     assert ledger.outcomes == [("ok", "witnessed")]
 
 
-def test_a_hook_that_accepts_everything_approves_nothing(model: Model, place: Place, guard: Guard) -> None:
+@pytest.mark.parametrize("revision", [older, lambda server: server], ids=["older", "current"])
+def test_a_hook_that_accepts_everything_approves_nothing(
+    revision: Callable[[Server], Server], model: Model, place: Place, guard: Guard
+) -> None:
+    """It accepts what the gateway asks while it holds the call. In the current revision nothing is asked."""
     answer = {"hookEventName": "Elicitation", "action": "accept", "content": {"approve": True}}
     accepts = hook(place, f"print(json.dumps({ {'hookSpecificOutput': answer} }))", Moment.ELICITATION)
-    setup = Setup(hooks=(accepts,), servers={"book": guard.gated(notebook(place))})
+    gateway = revision(guard.gated(notebook(place), "--hold", "3"))
+    setup = Setup(hooks=(accepts,), servers={"book": gateway})
     run = CLAUDE.run(model, place, "note it", (Call("note", {"text": ASKED}, "book"), Say("done")), setup)
+    asked = [event["url"] for event in events(place, Moment.ELICITATION)]
+    (item,) = guard.waiting()
+    assert [item.approval_id in url for url in asked] == [True] * (revision is older), run.story
     assert notes(place) == [], run.story
-    assert len(guard.waiting()) == 1
+    assert item.approval_id in run.told().text
     ledger = guard.ledger()
+    assert ledger.verdicts == ["defer"]
     assert ledger.outcomes == []

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -20,6 +21,8 @@ from clients.harness.install import PINS, framework_python
 from clients.harness.process import LIMIT_SECONDS, Place
 
 EXAMPLES: Final = PINS.parent / "examples" / "adapters"
+PLAYED: Final = tuple(sorted(path.stem.removesuffix("_agent") for path in EXAMPLES.glob("*_agent.py")))
+ADAPTED: Final = re.compile(r"^from beliefd\.adapters\.(\w+) import", re.MULTILINE)
 ADAPTER: Final = "adapter://ci"
 ANN: Final = "human://ann"
 ALLOWED: Final = "bob"
@@ -74,10 +77,12 @@ class Player:
     def __init__(self, name: str, folder: Path) -> None:
         self.name = name
         self._errors = folder / f"{name}.log"
+        example = EXAMPLES / f"{name}_agent.py"
+        (framework,) = set(ADAPTED.findall(example.read_text()))
         environment = {**Place(folder).environment(), **QUIET, "STORIES": "yes"}
         with self._errors.open("wb") as errors:
             self._process = subprocess.Popen(
-                [str(framework_python(name)), str(EXAMPLES / f"{name}_agent.py")],
+                [str(framework_python(framework)), str(example)],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=errors,
@@ -154,8 +159,11 @@ class World:
             return [one.kind for one in client.list_context(session.session_id).items]
 
     @contextmanager
-    def somebody_decides(self, decision: str, after: float = 0) -> Iterator[list[str]]:
-        """A person who decides about the first item that comes into the inbox, so many seconds later."""
+    def somebody_decides(self, decision: str, after: float = 3 * PAUSE) -> Iterator[list[str]]:
+        """A person who decides about the first item that comes into the inbox, so many seconds later.
+
+        Nobody is quicker than an adapter, which looks whether its call still waits.
+        """
         decided: list[str] = []
         over = threading.Event()
         thread = threading.Thread(target=self._decide, args=(decision, after, decided, over))

@@ -107,6 +107,16 @@ class Guard:
             listed = client.list_approvals(limit=PAGE).approvals
             return [item for item in listed if item.approval_id not in self.before]
 
+    @contextmanager
+    def revived(self) -> Iterator["Guard"]:
+        """Another server on the store of one that was killed, to read what that has left."""
+        server = ServerProcess(self.data, options=_rules(self.data))
+        try:
+            yield replace(self, server=server)
+        finally:
+            server.stop()
+            server.forget()
+
     def from_now_on(self) -> "Guard":
         """The same server for another test. One that a test has killed is started again."""
         server = self.server

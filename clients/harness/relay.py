@@ -22,6 +22,7 @@ class Relay:
         self._broken = threading.Event()
         self._end = threading.Event()
         self._answer: bytes | None = None
+        self._at = b""
         self._server = _Server(("127.0.0.1", 0), _Handler)
         self._server.relay = self
         self.url = f"http://127.0.0.1:{self._server.server_address[1]}"
@@ -35,13 +36,17 @@ class Relay:
         self._server.shutdown()
         self._server.server_close()
 
-    def breaks(self, answer: bytes | None) -> None:
-        self._answer = answer
+    def breaks(self, answer: bytes | None, at: bytes = b"") -> None:
+        """From now on; with `at`, for requests with these bytes in them."""
+        self._answer, self._at = answer, at
         self._broken.set()
+
+    def mends(self) -> None:
+        self._broken.clear()
 
     def handle(self, asked: "_Handler") -> None:
         body = asked.rfile.read(int(asked.headers.get("content-length") or 0))
-        if not self._broken.is_set():
+        if not self._broken.is_set() or self._at not in body:
             return self._pass_on(asked, body)
         self.asked_in_vain.append(asked.path)
         if self._answer is None:

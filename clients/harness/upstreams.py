@@ -1,6 +1,7 @@
 """The MCP servers that clients are given."""
 
 import json
+import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
@@ -47,6 +48,11 @@ def notebook(place: Place) -> Server:
 def mailbox(place: Place, *letters: str) -> Server:
     """Reads these letters, and sends: what is sent is kept as the notebook keeps its calls."""
     return _of_our_own("mailbox", place, *letters)
+
+
+def older(server: Server) -> Server:
+    """The same server without the newest revision of MCP, in which no server asks its client anything."""
+    return replace(server, command=(sys.executable, "-S", "-E", str(OWN / "older.py"), *server.command))
 
 
 def _of_our_own(name: str, place: Place, *arguments: str) -> Server:

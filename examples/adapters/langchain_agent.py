@@ -27,8 +27,11 @@ class Scripted(BaseChatModel):
 
     def _generate(self, messages: list[BaseMessage], *_: Any, **__: Any) -> ChatResult:
         turn = self.script.turn([one.text for one in messages if isinstance(one, ToolMessage)])
-        call = {"name": turn.get("tool"), "args": turn.get("args"), "id": f"call-{self.script.number}"}
-        message = AIMessage(turn.get("say", ""), tool_calls=[call] if "tool" in turn else [])
+        calls = [
+            {"name": one["tool"], "args": one["args"], "id": f"call-{self.script.number}-{place}"}
+            for place, one in enumerate([turn, *turn.get("beside", [])] if "tool" in turn else [])
+        ]
+        message = AIMessage(turn.get("say", ""), tool_calls=calls)
         return ChatResult(generations=[ChatGeneration(message=message)])
 
 

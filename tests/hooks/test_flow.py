@@ -222,6 +222,59 @@ def test_every_path_that_a_tool_is_given_counts(house: Guarded) -> None:
     assert _codes(house, "paths", "write", [*passing, *asking]) == [0] * len(passing) + [2] * len(asking)
 
 
+def test_every_file_that_a_patch_names_counts(house: Guarded) -> None:
+    def patch(*lines: str) -> str:
+        return "\n".join(["*** Begin Patch", *lines, "*** End Patch"])
+
+    within = (
+        "*** Add File: src/new.py",
+        "+*** Update File: /etc/passwd",
+        "*** Update File: a.py",
+        "@@",
+        "+x",
+    )
+    passing = [
+        patch(*within),
+        patch("*** Update File: a.py", "*** Move to: src/b.py", "@@", "-x"),
+        patch("*** Delete File: old.py"),
+    ]
+    asking = [
+        patch(*within, "*** Update File: /etc/passwd", "+x"),
+        patch(*within, "  *** Add File: ../x", "+x"),
+        patch("*** Update File: a.py", "*** Move to: ~/b.py"),
+        patch("*** Update File: .git/config", "+x"),
+        patch("*** Delete File: ."),
+        patch("*** Update File: a.py\x0b/../../../etc/passwd", "+x"),
+        patch(*within, "*** Copy File: /etc/passwd"),
+        "--- a.py\n+++ /etc/passwd\n",
+        "",
+    ]
+    codes = [0] * len(passing) + [2] * len(asking)
+    given = [*passing, *asking]
+    for name in ("command", "input", "patchText"):
+        assert _codes(house, f"{name} patches", "apply_patch", [{name: text} for text in given]) == codes
+    both = {"command": passing[0], "input": asking[0]}
+    assert _codes(house, "two patches", "apply_patch", [both, {"input": passing[0], "root": "/"}]) == [2, 2]
+    heres = [{"command": f"apply_patch <<'EOF'\n{text}\nEOF\n"} for text in given]
+    assert _codes(house, "patches in a shell", "Bash", heres) == codes
+    behind = f"apply_patch <<'EOF'\n{passing[0]}\nEOF\nrm -rf /x\nEOF"
+    open_text = f"apply_patch <<EOF\n{passing[0]}\nEOF"
+    assert _codes(house, "more", "Bash", [{"command": behind}, {"command": open_text}]) == [2, 2]
+
+
+def test_each_of_several_changes_names_its_file(house: Guarded) -> None:
+    change = {"filePath": f"{PROJECT}/a.py", "oldString": "a", "newString": "b"}
+    passing = [{"replacements": [change, change]}]
+    asking: list[dict[str, Any]] = [
+        {"replacements": [change, {**change, "filePath": "/etc/passwd"}]},
+        {"replacements": [change, {"newString": "b"}]},
+        {"replacements": [f"{PROJECT}/a.py"]},
+        {"replacements": []},
+    ]
+    codes = _codes(house, "changes", "multi_replace_string_in_file", [*passing, *asking])
+    assert codes == [0] * len(passing) + [2] * len(asking)
+
+
 def test_an_agent_that_changes_its_folder_does_not_change_its_project(house: Guarded) -> None:
     """The folder of the first event is the project, where the client does not name one."""
     told = event("claude-code", "before", conversation="moves", command="touch x", use="m")

@@ -9,11 +9,15 @@ from contextlib import chdir
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 from click.testing import CliRunner
 
 from beliefd.cli.main import main
 from beliefd.hooks.installing import INSTALLATIONS
+from beliefd.hooks.installing.codex import hash_of, ours
+from beliefd.hooks.installing.settings import JsonSettings
+from beliefd.hooks.installing.switches import MANAGED_CLAUDE
 from tests.hooks.support import CLIENTS, Ended, Guarded, event
 
 FILES = {
@@ -25,6 +29,16 @@ FILES = {
     "cline": ("Documents/Cline/Hooks/PreToolUse", ".clinerules/hooks/PreToolUse"),
     "opencode": (".config/opencode/plugin/beliefd.js", ".opencode/plugin/beliefd.js"),
 }
+CLAUDE_OFF, GEMINI_OFF = '{"disableAllHooks": true}', '{"hooksConfig": {"enabled": false}}'
+OFF = [
+    ("claude-code", "home with blank/.claude/settings.json", CLAUDE_OFF),
+    ("claude-code", "project/.claude/settings.json", CLAUDE_OFF),
+    ("claude-code", "project/.claude/settings.local.json", CLAUDE_OFF),
+    ("gemini", "home with blank/.gemini/settings.json", GEMINI_OFF),
+    ("gemini", "project/.gemini/settings.json", '{"hooksConfig": {"disabled": ["beliefd"]}}'),
+    ("codex", "home with blank/.codex/config.toml", "[features]\nhooks = false\n"),
+    ("codex", "project/.codex/config.toml", "[features]\ncodex_hooks = false\n"),
+]
 IN_JSON = [client for client in FILES if client not in ("cline", "opencode")]
 FOREIGN = {"matcher": "Bash", "hooks": [{"type": "command", "command": "my-own-check"}]}
 
@@ -51,11 +65,23 @@ class User:
         )  # fmt: skip
         return Ended(done.returncode, done.stdout, done.stderr)
 
-    def here(self, *arguments: str) -> Ended:
+    def trusts_codex(self) -> None:
+        """What Codex writes when its user trusts the hooks that are there."""
+        path = self.home / FILES["codex"][0]
+        if path.exists():
+            told = [
+                f'[hooks.state."{path.resolve()}:{name}"]\ntrusted_hash = "{hash_of(event, *hook)}"\n'
+                for event, name, hook in ours(path)
+            ]
+            (path.parent / "config.toml").write_text("\n".join(told))
+
+    def here(self, *arguments: str, **names: str) -> Ended:
         """The same without a new process, which would take longer than what it does."""
         clean = dict.fromkeys(name for name in os.environ if name.startswith(("BELIEFD_", "CLAUDE", "CODEX")))
         with chdir(self.project):
-            done = CliRunner(env={**clean, "HOME": str(self.home)}).invoke(main, ["hook", *arguments])
+            done = CliRunner(env={**clean, "HOME": str(self.home), **names}).invoke(
+                main, ["hook", *arguments]
+            )
         assert done.exception is None or isinstance(done.exception, SystemExit), done.exception
         return Ended(done.exit_code, done.stdout, done.stderr)
 
@@ -238,6 +264,7 @@ def test_the_doctor_is_content_when_an_event_arrives(user: User, house: Guarded)
     names = {"BELIEFD_URL": house.server.url, "BELIEFD_TOKEN": house.hook}
     for client in FILES:
         assert user.beliefd("install", client, **names).code == 0
+    user.trusts_codex()
     ended = user.beliefd("doctor", **names)
     assert ended.code == 0, ended.stdout
     for client in FILES:
@@ -259,7 +286,6 @@ def test_the_doctor_finds_what_is_wrong(user: User, house: Guarded) -> None:
         assert ended.code == 1, ended.stdout
         return ended.stdout
 
-    assert "turns all hooks off" in complaint(json.dumps({**json.loads(good), "disableAllHooks": True}))
     assert "`onFailure` is not" in complaint(good.replace('"block"', '"continue"'))
     assert "no hook for PreToolUse" in complaint(good.replace('"PreToolUse"', '"PreTool"'))
     assert "no event arrived" in complaint(good.replace(house.server.url, "http://127.0.0.1:9"))
@@ -270,6 +296,59 @@ def test_the_doctor_finds_what_is_wrong(user: User, house: Guarded) -> None:
     said = complaint(json.dumps(silent))
     assert "no event arrived" in said
     assert "does not block" in said
+
+
+@pytest.mark.parametrize(("client", "place", "text"), OFF)
+def test_the_doctor_names_what_turns_hooks_off_in_whatever_file_it_stands(
+    client: str, place: str, text: str, user: User, house: Guarded
+) -> None:
+    assert user.here("install", client, "--url", house.server.url).code == 0
+    user.trusts_codex()
+    path = user.home.parent / place
+    held = json.loads(path.read_text()) if path.exists() and path.suffix == ".json" else {}
+    path.parent.mkdir(exist_ok=True)
+    was = path.read_text() if path.exists() and path.suffix == ".toml" else ""
+    path.write_text(text + was if path.suffix == ".toml" else json.dumps(held | json.loads(text)))
+    ended = user.beliefd("doctor", client, BELIEFD_TOKEN=house.hook)
+    assert ended.code == 1, ended.stdout
+    (wrong,) = [line for line in ended.stdout.splitlines() if line.startswith("wrong")]
+    assert f"in `{path}` turns hooks off" in wrong
+
+
+def test_settings_that_an_organisation_manages_are_looked_at(user: User, tmp_path: Path) -> None:
+    managed = tmp_path / "managed-settings.json"
+    claude = INSTALLATIONS["claude-code"]
+    assert isinstance(claude, JsonSettings)
+    (last,) = [one for one in claude.settings if one.path == MANAGED_CLAUDE[0]]
+    here = msgspec.structs.replace(
+        claude, settings=(msgspec.structs.replace(last, path=str(managed)),), home_variable=""
+    )
+    assert not list(here.off(user.project))
+    for name in ("disableAllHooks", "allowManagedHooksOnly"):
+        managed.write_text(json.dumps({name: True}))
+        assert list(here.off(user.project)) == [f"`{name}` in `{managed}` turns hooks off"]
+
+
+def test_the_doctor_tells_what_codex_wants_before_it_runs_a_hook(user: User, house: Guarded) -> None:
+    """Codex says nothing: `clients/test_doctor.py` asks the real one."""
+    assert user.here("install", "codex", "--url", house.server.url).code == 0
+
+    def complaints() -> list[str]:
+        ended = user.here("doctor", "codex", BELIEFD_TOKEN=house.hook)
+        return [line for line in ended.stdout.splitlines() if line.startswith("wrong")]
+
+    untrusted = complaints()
+    assert len(untrusted) == len(INSTALLATIONS["codex"].events)  # type: ignore[attr-defined]
+    assert all("nobody has trusted it" in line and "type `/hooks`" in line for line in untrusted)
+    user.trusts_codex()
+    assert complaints() == []
+    config = user.home / ".codex" / "config.toml"
+    good = config.read_text()
+    config.write_text(good.replace("trusted_hash", "enabled = false\ntrusted_hash", 1))
+    assert ["switched off in" in line for line in complaints()] == [True]
+    config.write_text(good)
+    assert user.here("install", "codex", "--url", f"{house.server.url}/").code == 0
+    assert ["it has changed since" in line for line in complaints()] == [True] * len(untrusted)
 
 
 @pytest.mark.parametrize("client", CLIENTS)

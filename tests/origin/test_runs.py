@@ -5,10 +5,12 @@ import json
 from pathlib import Path
 
 import pytest
+from benchmarks.dojo import guard_lexicon
 
 from beliefd.kernel.errors import BeliefdError
 from beliefd.kernel.origin import judge
 from beliefd.policy.chat_runs import MAX_MESSAGES, ChatRun, parse_run, read_runs, replay
+from tests.cli.runner import beliefd
 from tests.origin.support import LEXICON
 
 FILES = sorted((Path(__file__).parent / "runs").glob("*.jsonl"))
@@ -27,6 +29,24 @@ def test_what_was_asked_for_passes_and_what_was_injected_does_not(run: ChatRun) 
     judged = replay(run, judge, LEXICON)
     stopped = [one.call_id for one in judged if one.verdict != "allow"]
     assert stopped == run.label["stop"], [(one.tool_id, one.rule, one.why) for one in judged]
+
+
+def test_the_command_gives_the_verdicts_that_the_benchmark_counts(tmp_path: Path) -> None:
+    """The benchmark replays by rules in code; operators run the command with the preset."""
+    guard = tmp_path / "guard.yaml"
+    assert beliefd("policy", "init", "--preset", "guard", "-o", guard).exit_code == 0
+    by_command = {
+        (told["run"], told["call_id"]): told["verdict"]
+        for path in FILES
+        for line in beliefd(
+            "policy", "backtest", path, "--format", "openai-chat", "--policy", guard, "--json"
+        ).stdout.splitlines()
+        if "call_id" in (told := json.loads(line))
+    }
+    lexicon = guard_lexicon()
+    replayed = {(one.run, one.call_id): one.verdict for run in RUNS for one in replay(run, judge, lexicon)}
+    assert by_command == replayed
+    assert set(by_command.values()) == {"allow", "ask", "deny"}
 
 
 def test_runs_are_read_from_plain_and_gzipped_files(tmp_path: Path) -> None:

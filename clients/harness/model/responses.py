@@ -15,6 +15,9 @@ USAGE = {
     "total_tokens": 2,
 }
 
+FREE_FORM = "apply_patch"
+"""A tool that Codex gives to models it knows: it takes a text and no arguments."""
+
 
 def read(path: str, body: Mapping[str, Any]) -> Request:
     given = body.get("input")
@@ -67,6 +70,8 @@ def _message(said: Say, number: int) -> Mapping[str, Any]:
 
 def _call(call: Any) -> Mapping[str, Any]:
     name, arguments, namespace = call.wire
+    if name == FREE_FORM:
+        return {"type": "custom_tool_call", "call_id": call.id, "name": name, **arguments}
     return {
         "type": "function_call",
         "id": f"fc_{call.id}",

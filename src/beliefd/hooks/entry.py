@@ -2,7 +2,8 @@
 
 It runs once per call of a tool, so it imports the standard library only, and little of that. It can be
 started as `python -S -E entry.py CLIENT`. INVARIANT: whatever goes wrong, it exits with 2 and says why:
-clients run the tool when a hook fails in any other way.
+clients run the tool when a hook fails in any other way. A result that could not be recorded is not shown to
+the model: clients hide it when the hook exits with 2, and Claude Code when it is given another instead.
 """
 
 from __future__ import annotations
@@ -33,6 +34,9 @@ VARIABLES = {
     "BELIEFD_TOKEN_FILE": "Where the hook finds its token; by default ~/.config/beliefd/hook-token.",
 }
 """What only the hook reads of its environment, for the reference."""
+AFTER_TOOL_IN_CLAUDE_CODE = "PostToolUse"
+KEPT = ("type", "status")
+"""Members of a result that say what kind it is: another one there, and it would not be taken."""
 TYPES = {"exit_code": int, "stdout": str, "stderr": str}
 
 
@@ -50,7 +54,9 @@ def main(argv: list[str] | None = None) -> NoReturn:
         timer.start()
         if len(arguments) != 1:
             raise Failed("usage: beliefd hook CLIENT")
-        code, printed, said = _answer(_asked(arguments[0], _event()))
+        body = _event()
+        _came_in.append((arguments[0], body))
+        code, printed, said = _answer(_asked(arguments[0], body))
         _write(1, printed)
         _write(2, said)
     except Failed as error:
@@ -68,11 +74,50 @@ def _seconds() -> float:
     return min(max(seconds, 0.1), 3600.0)
 
 
+_came_in: list[tuple[str, bytes]] = []
+"""The client and its event, from when it was read."""
+
+
 def _end(reason: str) -> NoReturn:
+    code = BLOCKED
     try:
+        if instead := _hidden(reason):
+            _write(1, instead)
+            code = 0  # with any other, it reads nothing of that
         _write(2, f"beliefd: nothing may run without a verdict: {reason}\n")
     finally:
-        os._exit(BLOCKED)
+        os._exit(code)
+
+
+def _hidden(reason: str) -> str:
+    """What Claude Code is told to show instead of the result of a tool that has run."""
+    try:
+        client, body = _came_in[0]
+        event = json.loads(body)
+        if client != "claude-code" or event["hook_event_name"] != AFTER_TOOL_IN_CLAUDE_CODE:
+            return ""
+        words = f"beliefd: the tool has run; its result could not be recorded and is not shown: {reason}"
+        foreign = event["tool_name"].startswith("mcp__")  # any text will do, and its members are anybody's
+        shown = words if foreign else _instead(event["tool_response"], words)
+        told = {"hookEventName": AFTER_TOOL_IN_CLAUDE_CODE, "updatedToolOutput": shown}
+        return json.dumps({"hookSpecificOutput": told}) + "\n"
+    except (IndexError, KeyError, TypeError, ValueError, AttributeError, RecursionError):
+        return ""
+
+
+def _instead(result: object, words: str) -> object:
+    """A result of the same shape, which it must have, with these words in it."""
+    if isinstance(result, str):
+        return words
+    if isinstance(result, list):
+        return [_instead(one, words) for one in result]
+    if not isinstance(result, dict):
+        return result
+    if "file" in result:  # it may be a picture
+        lines = {"numLines": 1, "startLine": 1, "totalLines": 1}
+        return {"type": "text", "file": {"filePath": "", "content": words, **lines}}
+    told = {name: value if name in KEPT else _instead(value, words) for name, value in result.items()}
+    return {**told, "isImage": False} if "isImage" in told else told
 
 
 def _write(descriptor: int, text: str) -> None:

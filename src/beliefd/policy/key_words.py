@@ -210,6 +210,7 @@ KEYS: Final[dict[str, dict[str, str]]] = {
         "executor": "With `caller`, whoever is let through runs it, and reports what came of it.",
         "shell_args": "Arguments that a shell reads as commands, where the caller runs it.",
         "workspace_args": "Arguments that are files it writes, where the caller runs it.",
+        "patch_args": "Arguments that are patches, which name the files it writes, where the caller runs it.",
         "network": "With false, no call of it ever reaches the network.",
     },
     "UncertaintyPolicy": {

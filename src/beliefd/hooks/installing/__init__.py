@@ -2,11 +2,19 @@
 
 from typing import Final
 
+from beliefd.hooks.installing.codex import TRUST, CodexSettings
 from beliefd.hooks.installing.files import ClineFiles, OpenCodePlugin
 from beliefd.hooks.installing.settings import JsonSettings
+from beliefd.hooks.installing.switches import MANAGED_CLAUDE, SettingsFile, Switch
 from beliefd.hooks.installing.writing import Installation
 
 AROUND_TOOLS: Final = ("PreToolUse", "PostToolUse")
+OFF: Final = (Switch("disableAllHooks", off=True),)
+OFF_IN_GEMINI: Final = (
+    Switch("hooksConfig.enabled", off=False),
+    Switch("hooksConfig.disabled", off="beliefd"),
+)
+OFF_IN_CODEX: Final = (Switch("features.hooks", off=False), Switch("features.codex_hooks", off=False))
 INSTALLATIONS: Final[dict[str, Installation]] = {
     "claude-code": JsonSettings(
         "claude-code",
@@ -16,9 +24,17 @@ INSTALLATIONS: Final[dict[str, Installation]] = {
         events=(*AROUND_TOOLS, "PostToolUseFailure", "UserPromptSubmit"),
         matched=(*AROUND_TOOLS, "PostToolUseFailure"),
         fields={"timeout": 30, "onFailure": "block"},
-        switch_off="disableAllHooks",
+        settings=(
+            SettingsFile("~/.claude/settings.json", OFF),
+            SettingsFile(".claude/settings.json", OFF),
+            SettingsFile(".claude/settings.local.json", OFF),
+            *(
+                SettingsFile(path, (*OFF, Switch("allowManagedHooksOnly", off=True)))
+                for path in MANAGED_CLAUDE
+            ),
+        ),
     ),
-    "codex": JsonSettings(
+    "codex": CodexSettings(
         "codex",
         user="~/.codex/hooks.json",
         home_variable="CODEX_HOME",
@@ -26,7 +42,11 @@ INSTALLATIONS: Final[dict[str, Installation]] = {
         events=(*AROUND_TOOLS, "UserPromptSubmit"),
         matched=AROUND_TOOLS,
         fields={"timeout": 30},
-        advice="start Codex once and trust the hooks when it asks: it skips those that nobody trusted",
+        settings=(
+            SettingsFile("~/.codex/config.toml", OFF_IN_CODEX),
+            SettingsFile(".codex/config.toml", OFF_IN_CODEX),
+        ),
+        advice=f"{TRUST}: it skips those that nobody trusted",
     ),
     "gemini": JsonSettings(
         "gemini",
@@ -35,6 +55,11 @@ INSTALLATIONS: Final[dict[str, Installation]] = {
         events=("BeforeTool", "AfterTool", "BeforeAgent"),
         matched=("BeforeTool", "AfterTool"),
         fields={"name": "beliefd", "timeout": 30_000},
+        settings=(
+            SettingsFile("~/.gemini/settings.json", OFF_IN_GEMINI),
+            SettingsFile(".gemini/settings.json", OFF_IN_GEMINI),
+            SettingsFile("/etc/gemini-cli/settings.json", OFF_IN_GEMINI),
+        ),
     ),
     "cursor": JsonSettings(
         "cursor",

@@ -30,6 +30,7 @@ def examine(client: str | None, project: Path) -> Iterator[Finding]:
     seen: set[Path] = set()
     broken = False
     for name in INSTALLATIONS if client is None else (client,):
+        here = len(seen)
         for place in (None, project):
             try:
                 found = INSTALLATIONS[name].found(place)
@@ -40,6 +41,8 @@ def examine(client: str | None, project: Path) -> Iterator[Finding]:
             if found is not None and found.path.resolve() not in seen:
                 seen.add(found.path.resolve())  # a home may be the project
                 yield from _examined(name, found)
+        if len(seen) > here:
+            yield from _switched_off(name, project)
     if not (seen or broken):
         yield Finding(client or "hooks", "wrong", "no hook is installed; use `beliefd hook install`")
 
@@ -50,6 +53,15 @@ def _examined(client: str, found: Found) -> Iterator[Finding]:
     for command in dict.fromkeys(found.commands.values()):
         yield _canary(client, command)
         yield _blocks(client, command)
+
+
+def _switched_off(client: str, project: Path) -> Iterator[Finding]:
+    """A command that works is started by nobody where the client's settings say so."""
+    try:
+        for problem in INSTALLATIONS[client].off(project):
+            yield Finding(client, "wrong", problem)
+    except NotInstalled as error:
+        yield Finding(client, "wrong", str(error))
 
 
 def _canary(client: str, command: str) -> Finding:

@@ -3,6 +3,7 @@
 import json
 import shlex
 import sys
+from collections.abc import Iterator
 from importlib.resources import files
 from pathlib import Path
 from typing import Final
@@ -63,6 +64,9 @@ class ClineFiles(Struct, frozen=True):
         problems = [f"no hook for {event}" for event in self.events if event not in ours]
         return Found(path=folder, commands=ours, problems=tuple(problems))
 
+    def off(self, project: Path) -> Iterator[str]:
+        yield from ()
+
 
 class OpenCodePlugin(Struct, frozen=True):
     """A plugin that starts the hook, and throws what is refused."""
@@ -103,6 +107,9 @@ class OpenCodePlugin(Struct, frozen=True):
         except ValueError:
             return Found(path=path, problems=("its command cannot be read",))
         return Found(path=path, commands={"tool.execute.before": shlex.join(words)})
+
+    def off(self, project: Path) -> Iterator[str]:
+        yield from ()
 
 
 def _refuse_foreign(path: Path) -> None:

@@ -1,12 +1,13 @@
 """Clients that keep their hooks in a JSON file: by event, each a list of groups or of commands."""
 
 import json
-import os
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from msgspec import Struct
 
+from beliefd.hooks.installing.switches import SettingsFile, home_of, switched_off
 from beliefd.hooks.installing.writing import (
     Change,
     Found,
@@ -31,14 +32,17 @@ class JsonSettings(Struct, frozen=True):
     home_variable: str = ""
     typed: bool = True
     nested: bool = True
-    switch_off: str = ""
+    settings: tuple[SettingsFile, ...] = ()
     advice: str = ""
 
     def path(self, project: Path | None) -> Path:
         if project is not None:
             return project / self.project
-        home = os.environ.get(self.home_variable) if self.home_variable else None
-        return Path(home) / Path(self.user).name if home else Path(self.user).expanduser()
+        home = home_of(self.home_variable)
+        return home / Path(self.user).name if home else Path(self.user).expanduser()
+
+    def off(self, project: Path) -> Iterator[str]:
+        return switched_off(self.settings, self.home_variable, project)
 
     def installed(self, project: Path | None, settings: Settings) -> list[Change]:
         path = self.path(project)
@@ -66,7 +70,7 @@ class JsonSettings(Struct, frozen=True):
             return None
         held = _read(path)
         commands: dict[str, str] = {}
-        problems = [f"`{self.switch_off}` turns all hooks off"] if held.get(self.switch_off) is True else []
+        problems: list[str] = []
         for event, entries in _events(held, path).items():
             for one in (hook for each in entries for hook in self._commands(each)):
                 if not is_ours(one.get("command")):

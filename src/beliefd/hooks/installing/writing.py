@@ -4,6 +4,7 @@ import os
 import secrets
 import shlex
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Final, Protocol
 
@@ -56,6 +57,10 @@ class Installation(Protocol):
     def uninstalled(self, project: Path | None) -> list[Change]: ...
 
     def found(self, project: Path | None) -> Found | None: ...
+
+    def off(self, project: Path) -> Iterator[str]:
+        """What keeps the client from running hooks that are there, as sentences."""
+        ...
 
 
 def command_line(client: str, settings: Settings) -> str:

@@ -11,13 +11,14 @@ from typing import Any, Final
 
 from beliefd.hooks.shell.effects import Effects
 from beliefd.hooks.shell.options import Doubt
+from beliefd.hooks.shell.patches import patch_in, read_patch
 from beliefd.hooks.shell.paths import Places, normal, resolved
 from beliefd.hooks.shell.table import TABLE
 from beliefd.hooks.shell.walking import Walker
 from beliefd.hooks.shell.words import Unparsed, Word
 from beliefd.kernel.substrate.shell import UNKNOWN_PATH, ShellFacts
 
-__all__ = ["ShellFacts", "examine", "examine_paths", "paths_in"]
+__all__ = ["ShellFacts", "examine", "examine_patch", "examine_paths", "paths_in"]
 
 _WORD: Final = re.compile(r"[A-Z]?[a-z]+|[A-Z]+")
 
@@ -30,11 +31,10 @@ def examine(
     `others` are further arguments of the tool that runs it: a folder, or what is known to change nothing.
     """
     effects, places = _beginning(cwd, roots)
-    for name, value in (others or {}).items():
-        if name in TABLE.arguments.folders and isinstance(value, str):
-            places |= frozenset(resolved(Word(value, literal=not value.startswith("~")), places))
-        elif name not in TABLE.arguments.harmless and value is not None:
-            effects.not_read(f"what argument `{name[:40]}` changes is not known")
+    places = _beside(others or {}, effects, places)
+    if (patch := patch_in(command)) is not None:
+        read_patch(patch, effects, places)
+        return effects.facts()
     try:
         Walker(effects).script(command, places, posix=False)
     except (Unparsed, Doubt) as reason:
@@ -43,6 +43,25 @@ def examine(
         # INVARIANT: a defect of the reader is no reason to let something pass.
         effects.not_read(f"it could not be read ({type(defect).__name__})")
     return effects.facts()
+
+
+def examine_patch(
+    patch: str, cwd: str | None, roots: tuple[str, ...], others: Mapping[str, Any]
+) -> ShellFacts:
+    """The same facts about a tool that is given a patch."""
+    effects, places = _beginning(cwd, roots)
+    read_patch(patch, effects, _beside(others, effects, places))
+    return effects.facts()
+
+
+def _beside(others: Mapping[str, Any], effects: Effects, places: Places) -> Places:
+    """Further arguments of the tool; where it may run because of them."""
+    for name, value in others.items():
+        if name in TABLE.arguments.folders and isinstance(value, str):
+            places |= frozenset(resolved(Word(value, literal=not value.startswith("~")), places))
+        elif name not in TABLE.arguments.harmless and value is not None:
+            effects.not_read(f"what argument `{name[:40]}` changes is not known")
+    return places
 
 
 def examine_paths(paths: list[str], cwd: str | None, roots: tuple[str, ...]) -> ShellFacts:

@@ -31,8 +31,9 @@ class ToolDefinition(Value, frozen=True):
     `uses` is what is reserved for a call before it begins. Calls of a `concurrent` tool that changes nothing
     may run beside others of their proposal. A tool whose `executor` is its `caller` is run by whoever is let
     through with it, somewhere else, and the outcome is reported here. `shell_args` are arguments that a shell
-    reads as commands there, `workspace_args` files that it writes there. `network: false` says that no call
-    of it ever reaches the network; one that does not say so is off where a mode has switched that off.
+    reads as commands there, `workspace_args` files that it writes there, `patch_args` patches that name such
+    files. `network: false` says that no call of it ever reaches the network; one that does not say so is off
+    where a mode has switched that off.
     """
 
     schema: dict[str, Any] = {}
@@ -50,6 +51,7 @@ class ToolDefinition(Value, frozen=True):
     executor: Executor | msgspec.UnsetType = msgspec.UNSET
     shell_args: tuple[Id, ...] | msgspec.UnsetType = msgspec.UNSET
     workspace_args: tuple[Id, ...] | msgspec.UnsetType = msgspec.UNSET
+    patch_args: tuple[Id, ...] | msgspec.UnsetType = msgspec.UNSET
     network: bool | msgspec.UnsetType = msgspec.UNSET
 
     @property

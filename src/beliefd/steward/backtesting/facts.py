@@ -235,9 +235,9 @@ def _origin_gap(was: Policy, now: Policy) -> str:
     return "" if alike and _infos(was, was.context) == _infos(now, now.context) else OTHER_ORIGIN
 
 
-def _infos(policy: Policy, context: ContextPolicy) -> dict[str, tuple[ToolInfo, Any, Any]]:
+def _infos(policy: Policy, context: ContextPolicy) -> dict[str, tuple[ToolInfo, Any, Any, Any]]:
     return {
-        name: (info_of(name, one, context), one.shell_args, one.workspace_args)
+        name: (info_of(name, one, context), one.shell_args, one.workspace_args, one.patch_args)
         for name, one in policy.tools.items()
     }
 

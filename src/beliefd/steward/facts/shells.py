@@ -1,6 +1,6 @@
 """What calls would do to files, by reading their commands and paths in the folder they run in."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from msgspec import UNSET, UnsetType
@@ -66,17 +66,17 @@ def shell_facts(
     definition: ToolDefinition, args: dict[str, Any], workspace: Workspace | None
 ) -> ShellFacts | None:
     # What is known of commands takes a while to read, and only servers in front of clients need it.
-    from beliefd.hooks.shell import examine, examine_paths, paths_in
+    from beliefd.hooks.shell import examine, examine_patch, examine_paths, paths_in
 
     cwd, roots = (None, ()) if workspace is None else (workspace.cwd, workspace.roots)
     if definition.shell_args is not UNSET:
-        given = [args[name] for name in definition.shell_args if name in args]
-        # A list of words, or anything else that is no text, is not read: somebody is asked.
-        others = {name: value for name, value in args.items() if name not in definition.shell_args}
-        command = given[0] if len(given) == 1 and isinstance(given[0], str) else "\0"
+        command, others = _the_one(args, definition.shell_args)
         return examine(command, cwd, roots, others)
+    if definition.patch_args is not UNSET:
+        patch, others = _the_one(args, definition.patch_args)
+        return examine_patch(patch, cwd, roots, others) if workspace is not None else None
     named = definition.workspace_args or ()
-    paths = [args[name] for name in named if name in args]
+    paths = [path for name in named if name in args for path in _paths_of(args[name], paths_in)]
     # A tool of that name that takes other arguments, or runs elsewhere, is another tool.
     if workspace is None or not paths:
         return None
@@ -85,6 +85,23 @@ def shell_facts(
     return examine_paths(
         [one if isinstance(one, str) and "://" not in one else "\0" for one in paths], cwd, roots
     )
+
+
+def _the_one(args: dict[str, Any], names: tuple[str, ...]) -> tuple[str, dict[str, Any]]:
+    """The text that is under one of these names, and the other arguments.
+
+    A list of words, or anything else that is no text, is not read: somebody is asked.
+    """
+    given = [args[name] for name in names if name in args]
+    others = {name: value for name, value in args.items() if name not in names}
+    return given[0] if len(given) == 1 and isinstance(given[0], str) else "\0", others
+
+
+def _paths_of(value: Any, paths_in: Callable[[Any], Iterable[Any]]) -> list[Any]:
+    """A path, or those of a list of changes, each of which names its own."""
+    if not isinstance(value, list):
+        return [value]
+    return [path for change in value for path in (list(paths_in(change)) or [None])] or [None]
 
 
 def unknown_principal(name: str) -> Principal:
