@@ -39,7 +39,6 @@ from beliefd.kernel.substrate.rulebook import rule_set, rulebook
 from beliefd.kernel.substrate.schemas import BadSchema, Schema
 from beliefd.kernel.values import shown
 from beliefd.ledger.chain import policy_hash
-from beliefd.policy.contradicting import contradictory
 from beliefd.policy.fact_names import is_fact, misfits
 from beliefd.policy.name_forms import unnamed, wrong_subject
 from beliefd.policy.path_names import unreadable
@@ -77,6 +76,8 @@ def compiled_for(policy: Policy, questions: tuple[Guarantee, ...]) -> Policy:
 
 def problems(policy: Policy) -> Iterator[Problem]:
     """All that cannot be read as what it is meant to be. Schemas come first: constraints name them."""
+    from beliefd.policy.contradicting import contradictory
+
     if (unbounded := _unbounded(policy)) is not None:
         yield unbounded  # and nothing else: all else is found out by compiling it
         return

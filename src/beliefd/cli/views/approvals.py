@@ -9,7 +9,6 @@ from rich.text import Text
 
 from beliefd.cli.output import visible
 from beliefd.cli.short_ids import short
-from beliefd.cli.views.asked import before_lines, call_lines, why_lines
 from beliefd.cli.views.claims import (
     approver_words,
     claim_view,
@@ -143,6 +142,8 @@ def row(card: ApprovalCard) -> Text:
 @view.register
 def card(answer: ApprovalCard) -> RenderableType:
     """Claim, gates with limits, evidence, cost if wrong, what changes on approval."""
+    from beliefd.cli.views.asked import before_lines
+
     lines: list[RenderableType] = [
         Text.assemble(
             (answer.approval_id, "bold"),
@@ -245,6 +246,8 @@ def picture_lines(picture: DataPicture) -> list[str]:
 
 def _content(answer: ApprovalCard) -> list[RenderableType]:
     """All of what waits."""
+    from beliefd.cli.views.asked import call_lines, why_lines
+
     subject = answer.subject
     if isinstance(subject, BundleSubject | InformationSubject):
         claims = [claim_view(claim, answer) for claim in answer.claims]
