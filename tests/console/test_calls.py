@@ -27,9 +27,10 @@ Guarded = tuple[ServerProcess, Tokens]
 
 @pytest.fixture(scope="module")
 def preset(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Guarded]:
-    """A server under the guard preset."""
+    """A server under the guard preset, that takes calls with lines of a megabyte."""
     data = tmp_path_factory.mktemp("calls")
     policy = msgspec.to_builtins(preset_named("guard"))
+    policy.setdefault("limits", {})["command_bytes"] = 2 * 1024 * 1024
     tokens = asyncio.run(make_tokens(data / "beliefd.db"))
     with server_process(data) as server:
         admin = {"Authorization": f"Bearer {tokens[Role.ADMIN]}"}
