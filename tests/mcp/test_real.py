@@ -333,7 +333,7 @@ def test_guard_says_where_to_approve_and_what_is_approved_there_runs_once(
                 while "apr-" not in (waiting := await inbox("list")):
                     assert not call.done()
                 name = waiting.split()[0]
-                assert "nothing in the user's words asks for it" in waiting
+                assert "nobody has told what the user said" in waiting
                 await inbox("approve", name, "--yes")
                 assert text_of(await call) == "written"
 
