@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from hashlib import sha256
 from typing import Final
 
@@ -10,9 +10,10 @@ from beliefd.kernel.errors import BeliefdError, Code
 from beliefd.ledger import merkle
 from beliefd.ledger.checkpoints import refuse_smaller
 from beliefd.ledger.envelope import Sealed
-from beliefd.ledger.merkle import HASH_BYTES, TILE_WIDTH, BadProof, Range
+from beliefd.ledger.merkle import HASH_BYTES, TILE_WIDTH, BadProof, Range, Tiles
 from beliefd.ledger.notes import Checkpoint
 from beliefd.ledger.verify import FirstBad
+from beliefd.steward.offload import is_heavy, offload
 from beliefd.stores.base import Store
 
 AT_ONCE: Final = 4_096
@@ -65,15 +66,7 @@ class Log:
             for seq in range(max(first, run.first_seq), min(last, run.last_seq) + 1)
         }
         tiles = await self.store.tiles({(0, index // TILE_WIDTH) for index in leaves.values()})
-        for one in entries:
-            if (index := leaves.get(one.seq)) is None:
-                continue
-            number, at = divmod(index, TILE_WIDTH)
-            kept = tiles.get((0, number), b"")[at * HASH_BYTES : (at + 1) * HASH_BYTES]
-            if kept != merkle.leaf_hash(sha256(one.record).digest()):
-                text = f"it is leaf {index} of the log, which has another hash: one of them was changed"
-                return FirstBad(one.seq, one.event_id, f"{text}{LOOK}")
-        return None
+        return await offload(is_heavy(list(entries)), _other, entries, leaves, tiles, kind="question")
 
     async def cut_off(self, session_id: str, seq: int) -> FirstBad | None:
         """That an event is missing in its ledger, if it has a leaf."""
@@ -100,3 +93,15 @@ class Log:
             return merkle.proof(wanted, tiles)
         except BadProof as error:
             raise BeliefdError(Code.LEDGER_BROKEN, f"the log is damaged: {error}{REPAIR}") from None
+
+
+def _other(entries: Sequence[Sealed], leaves: Mapping[int, int], tiles: Tiles) -> FirstBad | None:
+    for one in entries:
+        if (index := leaves.get(one.seq)) is None:
+            continue
+        number, at = divmod(index, TILE_WIDTH)
+        kept = tiles.get((0, number), b"")[at * HASH_BYTES : (at + 1) * HASH_BYTES]
+        if kept != merkle.leaf_hash(sha256(one.record).digest()):
+            text = f"it is leaf {index} of the log, which has another hash: one of them was changed"
+            return FirstBad(one.seq, one.event_id, f"{text}{LOOK}")
+    return None
