@@ -14,7 +14,7 @@ TEXT = {
     "method": "semantic_entropy",
     "answers": ["it ran out", "full"],
 }
-PLAN = {"claim": {}}
+PLAN: dict[str, object] = {"claim": {}}
 MAKE, PUT = ("measurement", "make"), ("calibration", "put", "--model", "m")
 APPEND, PREDICT, DESIGN = ("calibration", "append"), ("calibration", "predict"), ("experiment", "design")
 

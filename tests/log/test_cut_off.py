@@ -116,8 +116,8 @@ def test_the_command_line_says_where_a_ledger_was_cut_off(tmp_path: Path) -> Non
     answer("log", "checkpoint", "--now", "-o", kept, "--data", data)
     key.write_text(beliefd("log", "key", "show", "--data", data).stdout)
     cut(data / "beliefd.db", session)
-    for call in ((session,), ("--all",)):
-        told = beliefd("audit", "verify", *call, "--data", data)
+    for which in (session, "--all"):
+        told = beliefd("audit", "verify", which, "--data", data)
         assert told.exit_code == 5
         assert "broken: event 2 (missing)" in told.stdout
     covered = ("audit", "verify", session, "--checkpoint", kept, "--key", key)
