@@ -230,7 +230,7 @@ def test_who_rewrote_history_is_found_out_and_the_first_bad_event_named(
             forged = "UPDATE audit_events SET record = replace(record, 'agent://local', 'agent://other')"
             connection.execute(f"{forged} WHERE session_id = ? AND seq = 2", (session_id,))
         found = person.http.get(f"/sessions/{session_id}/verified")
-        assert "The ledger was changed" in found.text
+        assert "The ledger does not hold" in found.text
         assert "The first bad event is number 2" in found.text
         assert "The 1 events before it hold" in found.text
 

@@ -166,4 +166,4 @@ def test_the_command_line_keeps_adds_shows_and_predicts(tmp_path: Path) -> None:
     )
     asked.write_text("{}")
     refused = command("calibration", "predict", "net", asked, *data)
-    assert (refused.exit_code, "`probabilities` is missing" in refused.output) == (2, True)
+    assert (refused.exit_code, "missing required field `probabilities`" in refused.output) == (2, True)

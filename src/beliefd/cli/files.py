@@ -4,9 +4,12 @@ import os
 import stat
 import sys
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from beliefd.kernel.errors import invalid
+
+if TYPE_CHECKING:
+    from msgspec import Struct
 
 PRIVATE: Final = 0o600
 
@@ -32,6 +35,18 @@ def read_object(path: str, otherwise: str) -> dict[str, Any]:
     document = read_value(path)
     if not isinstance(document, dict):
         raise invalid(otherwise, "$")
+    return document
+
+
+def read_members(path: str, otherwise: str, kind: "type[Struct]", **others: Any) -> dict[str, Any]:
+    """The object in a file, whose members become arguments of a call. INVARIANT: with `others`, which come
+    from the command line, it is a `kind`; what does not fit is named as a server names it."""
+    from beliefd.protocol.wire import convert
+
+    document = read_object(path, otherwise)
+    if taken := sorted(document.keys() & others.keys()):
+        raise invalid(f"`{taken[0]}` is said on the command line, and not in `{path}`", f"$.{taken[0]}")
+    convert({**document, **others}, kind)
     return document
 
 

@@ -99,6 +99,11 @@ class Verifying:
         except LedgerBroken as broken:
             self.bad = FirstBad(broken.seq, broken.event_id, broken.reason)
 
+    def refuse(self, bad: FirstBad | None) -> None:
+        """Say of an entry that it does not hold for another reason, which is found outside the ledger."""
+        if bad is not None and self.bad is None:
+            self.bad, self._checked = bad, min(self._checked, bad.seq - 1)
+
     def result(self, promised: Head | None = None) -> tuple[Verification, Position | None]:
         """What came of it, if these were all; and the position reached, to compare or to keep."""
         session, head = self._session, self._head

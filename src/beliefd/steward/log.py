@@ -2,20 +2,25 @@
 
 import asyncio
 import time
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from hashlib import sha256
 from typing import Final
 
 from beliefd.kernel.errors import BeliefdError, Code
 from beliefd.ledger import merkle
 from beliefd.ledger.checkpoints import refuse_smaller
-from beliefd.ledger.merkle import BadProof, Range
+from beliefd.ledger.envelope import Sealed
+from beliefd.ledger.merkle import HASH_BYTES, TILE_WIDTH, BadProof, Range, Tiles
 from beliefd.ledger.notes import Checkpoint
+from beliefd.ledger.verify import FirstBad
+from beliefd.steward.offload import is_heavy, offload
 from beliefd.stores.base import Store
 
 AT_ONCE: Final = 4_096
 """So many entries get their leaves in one transaction."""
 PAGE: Final = 1_000
-REPAIR: Final = "; look with `beliefd log check`, and put it right with `beliefd log rebuild`"
+LOOK: Final = "; look with `beliefd log check`"
+REPAIR: Final = f"{LOOK}, and put it right with `beliefd log rebuild`"
 
 
 class Log:
@@ -52,6 +57,24 @@ class Log:
     async def consistency(self, first: int, size: int) -> list[bytes]:
         return await self._hashes(merkle.consistency_ranges(first, size))
 
+    async def contradicted(self, session_id: str, entries: Sequence[Sealed]) -> FirstBad | None:
+        """The first of these entries, which follow each other, that is not what its leaf is a hash of."""
+        first, last = entries[0].seq, entries[-1].seq
+        leaves = {
+            seq: run.first_leaf + seq - run.first_seq
+            for run in await self.store.session_runs(session_id, first, len(entries))
+            for seq in range(max(first, run.first_seq), min(last, run.last_seq) + 1)
+        }
+        tiles = await self.store.tiles({(0, index // TILE_WIDTH) for index in leaves.values()})
+        return await offload(is_heavy(list(entries)), _other, entries, leaves, tiles, kind="question")
+
+    async def cut_off(self, session_id: str, seq: int) -> FirstBad | None:
+        """That an event is missing in its ledger, if it has a leaf."""
+        if (index := await self.store.leaf_of(session_id, seq)) is None:
+            return None
+        text = f"it is not there, and is leaf {index} of the log: the end of the ledger was cut off"
+        return FirstBad(seq, None, f"{text}{LOOK}")
+
     async def extends(self, kept: Checkpoint) -> bool:
         """Does the log begin with what this checkpoint covers? It must have at least its size."""
         return await self.root(kept.size) == kept.root
@@ -70,3 +93,15 @@ class Log:
             return merkle.proof(wanted, tiles)
         except BadProof as error:
             raise BeliefdError(Code.LEDGER_BROKEN, f"the log is damaged: {error}{REPAIR}") from None
+
+
+def _other(entries: Sequence[Sealed], leaves: Mapping[int, int], tiles: Tiles) -> FirstBad | None:
+    for one in entries:
+        if (index := leaves.get(one.seq)) is None:
+            continue
+        number, at = divmod(index, TILE_WIDTH)
+        kept = tiles.get((0, number), b"")[at * HASH_BYTES : (at + 1) * HASH_BYTES]
+        if kept != merkle.leaf_hash(sha256(one.record).digest()):
+            text = f"it is leaf {index} of the log, which has another hash: one of them was changed"
+            return FirstBad(one.seq, one.event_id, f"{text}{LOOK}")
+    return None

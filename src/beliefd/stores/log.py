@@ -65,6 +65,10 @@ class LogStore(Protocol):
         """The last entry of a session that is among the first `size` leaves."""
         ...
 
+    async def session_runs(self, session_id: str, seq: int, limit: int) -> list[Run]:
+        """Runs of a session from the one that holds this event on, in order."""
+        ...
+
     async def runs(self, first_leaf: int, limit: int) -> list[Run]:
         """Runs that begin at this leaf or after it, in order."""
         ...

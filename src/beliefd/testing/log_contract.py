@@ -85,6 +85,10 @@ class LogContract(Promises):
         runs = [Run(0, "s", 1, 3), Run(3, "t", 1, 2), Run(5, "s", 4, 1)]
         assert await store.runs(0, 10) == runs
         assert await store.runs(1, 1) == runs[1:2]
+        assert await store.session_runs("s", 2, 10) == [runs[0], runs[2]]
+        assert await store.session_runs("s", 3, 1) == runs[:1]
+        assert await store.session_runs("s", 4, 10) == runs[2:]
+        assert await store.session_runs("nobody", 1, 10) == []
         told = {size: await store.last_leaf("s", size) for size in range(7)}
         assert told == {
             0: None,

@@ -5,13 +5,14 @@ from typing import Any
 import click
 from click import argument, option
 
-from beliefd.cli.files import read_object
+from beliefd.cli.files import read_members
 from beliefd.cli.options import FILE
 from beliefd.cli.output import DECISION_EXITS
 from beliefd.cli.target import Question, asks
-from beliefd.kernel.errors import invalid
 
 NAME = argument("name")
+A_SET = "a calibration set is an object with `scores`, or with `probabilities` and `labels`"
+A_ROW = "what to predict is an object with `probabilities`"
 VERSION = option("--version", type=click.IntRange(1), help="The newest, unless given.")
 calibration = click.Group("calibration", help="Keep calibration sets, and predict by their name.")
 
@@ -26,14 +27,18 @@ calibration = click.Group("calibration", help="Keep calibration sets, and predic
 )
 def put(name: str, path: str, **about: Any) -> Question:
     """Keep what FILE holds as NAME: `scores`, or `probabilities` with `labels`; perhaps `groups`."""
-    given = _read(path)
+    from beliefd.protocol.uncertainty import StoreCalibration
+
+    given = read_members(path, A_SET, StoreCalibration, name=name, **about)
     return lambda calls: calls.store_calibration(name, **about, **given)
 
 
 @asks(calibration, NAME, FILE)
 def append(name: str, path: str) -> Question:
     """Add what FILE holds to NAME. Warns if it differs from what was there."""
-    given = _read(path)
+    from beliefd.protocol.uncertainty import AppendCalibration
+
+    given = read_members(path, A_SET, AppendCalibration, name=name)
     return lambda calls: calls.append_calibration(name, **given)
 
 
@@ -53,17 +58,16 @@ def show(name: str, version: int | None) -> Question:
 )
 def predict(name: str, path: str, **asked: Any) -> Question:
     """Which labels cannot be ruled out for the `probabilities` in FILE. Exits 3 if it should wait."""
-    given = _read(path)
-    if "probabilities" not in given:
-        raise invalid("`probabilities` is missing", "$.probabilities")
+    from beliefd.protocol.uncertainty import MeasureConformalSet
+
+    given = read_members(
+        path,
+        A_ROW,
+        MeasureConformalSet,
+        calibration=None,
+        calibration_set=name,
+        calibration_version=asked["version"],
+        alpha=asked["alpha"],
+    )
     row = given.pop("probabilities")
     return lambda calls: calls.measure_conformal_set(row, name, **given, **asked)
-
-
-def _read(path: str) -> dict[str, Any]:
-    known = {"scores", "probabilities", "labels", "groups", "group", "recent"}
-    otherwise = f"`{path}` must be an object with some of {', '.join(sorted(known))}"
-    document = read_object(path, otherwise)
-    if not document.keys() <= known:
-        raise invalid(otherwise, "$")
-    return document

@@ -5,7 +5,7 @@ from typing import Any
 import click
 from click import argument, option
 
-from beliefd.cli.files import read_object
+from beliefd.cli.files import read_members
 from beliefd.cli.options import CONDITIONS, FILE, SESSION
 from beliefd.cli.target import Question, asks
 
@@ -16,7 +16,9 @@ measurement = click.Group("measurement", help="Measure how uncertain a statement
 @asks(measurement, SESSION, FILE, CONDITIONS)
 def make(session_id: str, path: str, **conditions: Any) -> Question:
     """Measure what FILE holds (JSON or YAML; `-` is stdin), and print the receipt."""
-    body = read_object(path, A_MEASUREMENT)
+    from beliefd.kernel.measurements.commands import Measure
+
+    body = read_members(path, A_MEASUREMENT, Measure)
     return lambda calls: calls.measure(session_id, **body, **conditions)
 
 

@@ -20,6 +20,7 @@ from beliefd.protocol.ledger import (
 from beliefd.steward.call import Call
 from beliefd.steward.feeds import GO_ELSEWHERE, Feeds
 from beliefd.steward.handlers.shared import PAGE_BYTES, view_of
+from beliefd.steward.log import Log
 from beliefd.steward.offload import in_pool, is_heavy, offload
 from beliefd.steward.write.positions import Positions, existing_head
 from beliefd.stores.base import Store, Within
@@ -133,8 +134,10 @@ def read_policy_hash(record: bytes) -> str | None:
 async def verify_session(
     store: Store, session_id: str, progress: Callable[[int], None] | None = None
 ) -> Verified:
-    """Verify what is stored now, up to the head that the sessions table promises."""
+    """Verify what is stored now, up to the head that the sessions table promises, and that it is what the
+    log of the store has leaves of."""
     promised = await existing_head(store, session_id)
+    tree = Log(store)
     under = DecidedUnder(store)
     contents: dict[str, bytes] = {}
     verifying = Verifying(session_id, under.policies, progress, contents)
@@ -142,9 +145,17 @@ async def verify_session(
         await under.take(entries)
         contents |= await kept_parts(under, entries)
         await in_pool("question", verifying.take, entries)
+        if verifying.bad is None:
+            verifying.refuse(await tree.contradicted(session_id, entries))
         if verifying.bad is not None:
             break
-    return verified(verifying.result(promised)[0])
+    result = verifying.result(promised)[0]
+    cut = await tree.cut_off(session_id, promised.seq + 1) if result.ok else None
+    # Unless it has been appended, and has got its leaf, since the head was read.
+    if cut is not None and await existing_head(store, session_id) == promised:
+        verifying.refuse(cut)
+        result = verifying.result(promised)[0]
+    return verified(result)
 
 
 async def kept_parts(under: DecidedUnder, entries: list[Sealed], within: Within = None) -> dict[str, bytes]:

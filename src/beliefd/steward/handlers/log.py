@@ -5,6 +5,7 @@ from typing import Final
 from msgspec import Struct
 
 from beliefd.kernel.errors import BeliefdError, Code, invalid
+from beliefd.ledger.envelope import LedgerBroken, Sealed
 from beliefd.ledger.notes import COSIGNATURE, cosigned_at, read_checkpoint, read_note
 from beliefd.protocol.log import (
     AnchorView,
@@ -91,7 +92,7 @@ class LogHandlers(Struct, frozen=True):
         leaf = await self._leaf(call.session_id, call.query["event_id"], size, stub)
         if stub is not None and leaf.seq != stub.head.seq:
             raise SessionArchived(stub)  # of its events but the last, the hash is kept, and not the id
-        entry = stub.head if stub else (await self.store.entries(call.session_id, leaf.seq - 1, 1))[0]
+        entry = stub.head if stub else await self._entry(call.session_id, leaf.seq)
         path = await self.tree.inclusion(leaf.index, size)
         return InclusionProof(
             format=PROOF,
@@ -121,6 +122,17 @@ class LogHandlers(Struct, frozen=True):
         if index is None or index >= size:
             raise _not_covered(f"event {seq} is not", size)
         return Leaf(seq, index)
+
+    async def _entry(self, session_id: str, seq: int) -> Sealed:
+        """INVARIANT: nothing is proven of an event that is gone, or is not the one that its leaf is of."""
+        found = await self.store.entries(session_id, seq - 1, 1)
+        there = [one for one in found if one.seq == seq]
+        bad = await (
+            self.tree.contradicted(session_id, there) if there else self.tree.cut_off(session_id, seq)
+        )
+        if bad is not None:
+            raise LedgerBroken(bad.seq, bad.event_id, bad.reason)
+        return there[0]
 
     async def _newest(self) -> KeptCheckpoint:
         newest = await self.checkpoints.newest()

@@ -69,6 +69,9 @@ class MemoryLog:
         index = min(earlier[-1].first_leaf + earlier[-1].length, size) - 1
         return Leaf(earlier[-1].first_seq + index - earlier[-1].first_leaf, index)
 
+    async def session_runs(self, session_id: str, seq: int, limit: int) -> list[Run]:
+        return [run for run in self._runs_of.get(session_id, []) if run.last_seq >= seq][:limit]
+
     async def runs(self, first_leaf: int, limit: int) -> list[Run]:
         return [run for run in self._runs if run.first_leaf >= first_leaf][:limit]
 

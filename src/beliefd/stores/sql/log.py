@@ -33,6 +33,9 @@ _PUT_TILE: Final = (
     " ON CONFLICT (place) DO UPDATE SET hashes = excluded.hashes"
 )
 _RUN: Final = "SELECT first_leaf, session_id, first_seq, length FROM log_runs"
+_SESSION_RUNS: Final = f"""{_RUN} WHERE session_id = $1 AND first_seq >= COALESCE(
+        (SELECT MAX(first_seq) FROM log_runs WHERE session_id = $1 AND first_seq <= $2), 0
+    ) ORDER BY first_seq LIMIT $3"""  # noqa: S608
 
 
 class Log(Database):
@@ -117,6 +120,9 @@ class Log(Database):
         run = Run(*row)
         index = min(run.first_leaf + run.length, size) - 1
         return Leaf(run.first_seq + index - run.first_leaf, index)
+
+    async def session_runs(self, session_id: str, seq: int, limit: int) -> list[Run]:
+        return [Run(*row) for row in await self._all(_SESSION_RUNS, session_id, seq, limit)]
 
     async def runs(self, first_leaf: int, limit: int) -> list[Run]:
         rows = await self._all(
