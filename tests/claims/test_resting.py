@@ -17,6 +17,7 @@ from beliefd.kernel.claims.threat import Threat
 from beliefd.kernel.claims.tiers import NAMES
 from beliefd.kernel.errors import Code
 from beliefd.kernel.policy import EvidencePolicy, EvidenceState
+from beliefd.kernel.substrate.echo import MOST_PUT_IN
 from beliefd.kernel.values import Tier
 from beliefd.protocol.claims import JudgedBundle
 from beliefd.steward.facts import examining
@@ -252,6 +253,37 @@ def test_calls_that_were_not_looked_at_say_so_and_are_not_called_repetitions() -
         gone = agent.eliminate(session, source_id="tool://x", observation_id="o", eliminated=[], cites=cites)
         assert gone.label == "witnessed"
         world.check(session)
+
+
+def test_what_another_agent_puts_in_by_the_megabyte_takes_no_witness_from_a_result() -> None:
+    with World(policy=RULES, registry=tools()) as world:
+        agent, session = opened(world)
+        # More than is compared, from one who is not the caller.
+        for mark in "abc":
+            called(world, session, "echo", OTHER, said=mark * 400_000)
+        call_id = called(world, session, "pool.waits")
+        digest = world.state(session).substrate.calls[call_id].result_hash
+        said = fact("WRITE_LIMITED", source=f"call://{call_id}", evidence_hash=digest)
+        answer = agent.submit_claims(session, bundle(said))
+        assert (answer.decision, answer.standings["c1"].evidence[0].state) == ("PUBLISH", "witnessed")
+        cites = [{"call": call_id}]
+        gone = agent.eliminate(session, source_id="tool://x", observation_id="o", eliminated=[], cites=cites)
+        assert gone.label == "witnessed"
+        # To his own results it counts, and the reason is the true one.
+        for mark in "abc":
+            called(world, session, "echo", said=mark * 400_001)
+        answer = agent.submit_claims(session, bundle(fact("WRITE_LIMITED", **_cited(world, session))))
+        (one,) = answer.standings["c1"].evidence
+        assert one.state == "attested"
+        assert one.by == f"not looked at: {AGENT.id} had put more than {MOST_PUT_IN} characters into calls"
+        world.check(session)
+
+
+def _cited(world: World, session: str) -> dict[str, str]:
+    """What cites a call that is made now."""
+    call_id = called(world, session, "pool.waits")
+    digest = world.state(session).substrate.calls[call_id].result_hash
+    return {"source": f"call://{call_id}", "evidence_hash": str(digest)}
 
 
 def test_content_that_was_not_hashed_again_says_so(world: World, monkeypatch: pytest.MonkeyPatch) -> None:

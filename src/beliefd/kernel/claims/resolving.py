@@ -94,6 +94,9 @@ def _call(name: str, sha256: str, session: Session, findings: ClaimFindings) -> 
         return _attested(f"{shown(call.agent_id)} ran `{shown(call.tool_id)}` and says that this came of it")
     if (unheard := findings.unheard) and call.call_id in unheard.names:
         return _attested(f"not looked at: more than {unheard.limit} calls are cited")
+    if (unread := findings.unread) and call.call_id in unread.names:
+        much = f"{shown(call.agent_id)} had put more than {unread.limit} characters into calls"
+        return _attested(f"not looked at: {much}")
     if call.call_id not in (findings.seen or ()):
         elsewhere = "" if session.transfers.foreign is None else "is from elsewhere, or "
         return _attested(f"the result of `{shown(call.tool_id)}` {elsewhere}repeats what callers put in")
