@@ -23,7 +23,7 @@ ENCODED: Final = re.compile(r"[A-Za-z0-9+/_-]{16,}={0,2}")
 class PutIn(Struct, frozen=True):
     """What callers have put into calls, made ready once for all results that are compared with it.
 
-    `whole` is None if it is more than can be compared. `beyond` are texts that are only looked for as they are.
+    `whole` is None if it is more than can be compared. `beyond` is only looked for text by text.
     """
 
     whole: str | None
