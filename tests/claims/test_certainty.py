@@ -17,7 +17,7 @@ from beliefd.kernel.measurements.state import gist_digest, words_digest
 from beliefd.kernel.policy import MeasurementRule, UncertaintyPolicy
 from beliefd.protocol.claims import JudgedBundle
 from beliefd.testing.world import World, policy, refused
-from tests.claims.support import UNNAMED, bundle, claim, nothing_happens
+from tests.claims.support import DECLARED, UNNAMED, bundle, claim, nothing_happens
 from tests.firewall.test_observing import OTHER
 
 NOBODY = "00" * 32
@@ -376,3 +376,66 @@ def test_marks_on_letters_take_no_more_time_than_letters() -> None:
         return min(best)
 
     assert cost(64_000) < 40 * cost(4_000)
+
+
+@pytest.mark.parametrize(
+    ("measured_of", "said"),
+    [
+        ("The balance is 5 EUR.", "The balance is -5 EUR."),
+        ("Deploy \u2705", "Deploy \u274c"),
+        ("No, data was lost.", "No data was lost."),
+    ],
+)
+def test_what_others_measured_of_words_that_look_alike_vouches_for_nothing(
+    world: World, measured_of: str, said: str
+) -> None:
+    session = world.session()
+    world.ann.measure(session, statement=measured_of, method="semantic_entropy", answers=["yes"] * 3)
+    low = {"method": "confidence_score", "value": 0.0}
+    answer = world.agent.submit_claims(session, bundle(claim(uncertainty=low, statement=said)))
+    assert (answer.decision, measured(answer)) == ("PUBLISH", UNSET)
+    assert DECLARED in answer.caveats
+    # The claim's own words, as she measured them, need no caveat, whatever was measured of others.
+    same = world.agent.submit_claims(session, bundle(claim(uncertainty=low, statement=measured_of)))
+    assert measured(same).label == "witnessed"
+    assert not any("uncertainty" in one for one in same.caveats)
+    # By the proposer alone is still by nobody else.
+    own = {"method": "semantic_entropy", "samples": AGREED}
+    third = world.agent.submit_claims(session, bundle(claim(uncertainty=own, statement=said)))
+    assert (measured(third).label, measured(third).receipts) == ("attested", 1)
+    assert any("attested only" in one for one in third.caveats)
+    world.check(session)
+
+
+def test_what_was_measured_of_words_that_look_alike_raises_and_says_of_what_it_was() -> None:
+    calm = policy(uncertainty={"explain_above": 0.98, "defer_above": 0.99})
+    with World(policy=calm) as world:
+        session = world.session()
+        torn = ["the pool is full", "the pool is full", "the disk is slow"]
+        hers = world.ann.measure(session, statement="5 mW!", method="semantic_entropy", answers=torn)
+        low = {"method": "confidence_score", "value": 0.0}
+        answer = world.agent.submit_claims(session, bundle(claim(uncertainty=low, statement="5 MW")))
+        found = measured(answer)
+        assert (found.measurement_id, found.own_words) == (hers.measurement_id, "declared")
+        assert found.value == hers.value > 0
+        assert found.how.endswith("given by human://ann, of words that look like these")
+        assert DECLARED in answer.caveats
+        own = {"method": "semantic_entropy", "samples": AGREED}
+        answer = world.agent.submit_claims(session, bundle(claim(uncertainty=own, statement="5 MW")))
+        assert (measured(answer).value, measured(answer).own_words) == (hers.value, "attested")
+        assert any("attested only" in one for one in answer.caveats)
+        world.ann.measure(session, statement="5 MW", method="semantic_entropy", answers=AGREED)
+        answer = world.agent.submit_claims(session, bundle(claim(uncertainty=low, statement="5 MW")))
+        assert (measured(answer).value, measured(answer).own_words) == (hers.value, "witnessed")
+        assert not any("uncertainty" in one for one in answer.caveats)
+        world.check(session)
+
+
+def test_before_there_was_a_caveat_words_that_look_alike_counted_as_the_same() -> None:
+    with World(policy=policy(uncertainty={"unwitnessed": "untold"})) as world:
+        session = world.session()
+        world.ann.measure(session, statement="5 mW", method="semantic_entropy", answers=AGREED)
+        low = {"method": "confidence_score", "value": 0.0}
+        found = measured(world.agent.submit_claims(session, bundle(claim(uncertainty=low, statement="5 MW"))))
+        assert (found.label, found.receipts, found.own_words) == ("witnessed", 1, UNSET)
+        world.check(session)

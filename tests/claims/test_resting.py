@@ -4,7 +4,7 @@ import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import msgspec
 import pytest
@@ -16,7 +16,8 @@ from beliefd.kernel.claims.resolving import standings
 from beliefd.kernel.claims.threat import Threat
 from beliefd.kernel.claims.tiers import NAMES
 from beliefd.kernel.errors import Code
-from beliefd.kernel.policy import EvidencePolicy
+from beliefd.kernel.policy import EvidencePolicy, EvidenceState
+from beliefd.kernel.substrate.echo import MOST_PUT_IN
 from beliefd.kernel.values import Tier
 from beliefd.protocol.claims import JudgedBundle
 from beliefd.steward.facts import examining
@@ -29,6 +30,7 @@ from tests.firewall.lab import Lab
 from tests.firewall.test_observing import ANYTHING, OTHER, RULES, called, opened, tools
 
 NOBODY = "00" * 32
+KNOWN = get_args(EvidenceState)
 AGREED = ["the pool is full", "the pool is full.", "The pool is full"]
 TORN = ["the pool is full", "the disk is slow", "a deploy went wrong"]
 
@@ -100,17 +102,41 @@ def test_who_edits_with_what_she_brought_herself_is_no_witness_of_it(world: Worl
 @given(
     st.sampled_from(["FACT", "INFERENCE", "DECISION"]),
     st.sampled_from(list(Tier)),
-    st.dictionaries(st.sampled_from([tier.name for tier in Tier]), st.sampled_from(["attested", "stored"])),
+    st.dictionaries(st.sampled_from([tier.name for tier in Tier]), st.sampled_from(KNOWN)),
 )
 def test_what_is_said_of_a_tier_holds_until_the_next(kind: Any, tier: Tier, said: dict[Any, Any]) -> None:
     rules = EvidencePolicy(require={kind: said})
     below = [name for name in said if Tier[name] <= tier]
-    held = "stored" if kind == "FACT" and tier >= Tier.WRITE_LIMITED else "attested"  # the default
-    expected = said[max(below, key=lambda name: Tier[name].value)] if below else held
-    assert rules.required(kind, NAMES[tier]) == expected
+    asked = said[max(below, key=lambda name: Tier[name].value)] if below else "attested"
     before = msgspec.structs.replace(rules, otherwise="attested")
-    assert before.required(kind, NAMES[tier]) == (expected if below else "attested")
+    assert before.required(kind, NAMES[tier]) == asked
+    # The default of facts begins at WRITE_LIMITED: whoever names no tier from there on has not lowered it.
+    named = any(Tier[name] >= Tier.WRITE_LIMITED for name in below)
+    usual = "stored" if kind == "FACT" and tier >= Tier.WRITE_LIMITED and not named else "attested"
+    assert rules.required(kind, NAMES[tier]) == max(asked, usual, key=KNOWN.index)
     assert EvidencePolicy(require="witnessed").required(kind, NAMES[tier]) == "witnessed"
+
+
+@pytest.mark.parametrize("named", list(Tier))
+@pytest.mark.parametrize("tier", list(Tier))
+@pytest.mark.parametrize("word", KNOWN)
+def test_naming_a_tier_never_loosens_the_default_of_one_that_is_not_named(
+    named: Tier, tier: Tier, word: Any
+) -> None:
+    usual = EvidencePolicy().required("FACT", NAMES[tier])
+    found = EvidencePolicy(require={"FACT": {NAMES[named]: word}}).required("FACT", NAMES[tier])
+    if tier < named:
+        assert found == usual
+    elif named >= Tier.WRITE_LIMITED:
+        assert found == word
+    else:
+        assert found == max(word, usual, key=KNOWN.index)
+
+
+def test_a_fact_that_changes_things_waits_though_policy_restates_the_default_of_reading() -> None:
+    with World(policy=policy(evidence={"require": {"FACT": {"READ_ONLY": "attested"}}})) as world:
+        said = bundle(fact("MODIFY", evidence_hash=NOBODY))
+        assert world.agent.submit_claims(world.session(), said).decision == "DEFER"
 
 
 def test_policy_asks_for_witnessed_evidence_of_what_it_likes() -> None:
@@ -227,6 +253,37 @@ def test_calls_that_were_not_looked_at_say_so_and_are_not_called_repetitions() -
         gone = agent.eliminate(session, source_id="tool://x", observation_id="o", eliminated=[], cites=cites)
         assert gone.label == "witnessed"
         world.check(session)
+
+
+def test_what_another_agent_puts_in_by_the_megabyte_takes_no_witness_from_a_result() -> None:
+    with World(policy=RULES, registry=tools()) as world:
+        agent, session = opened(world)
+        # More than is compared, from one who is not the caller.
+        for mark in "abc":
+            called(world, session, "echo", OTHER, said=mark * 400_000)
+        call_id = called(world, session, "pool.waits")
+        digest = world.state(session).substrate.calls[call_id].result_hash
+        said = fact("WRITE_LIMITED", source=f"call://{call_id}", evidence_hash=digest)
+        answer = agent.submit_claims(session, bundle(said))
+        assert (answer.decision, answer.standings["c1"].evidence[0].state) == ("PUBLISH", "witnessed")
+        cites = [{"call": call_id}]
+        gone = agent.eliminate(session, source_id="tool://x", observation_id="o", eliminated=[], cites=cites)
+        assert gone.label == "witnessed"
+        # To his own results it counts, and the reason is the true one.
+        for mark in "abc":
+            called(world, session, "echo", said=mark * 400_001)
+        answer = agent.submit_claims(session, bundle(fact("WRITE_LIMITED", **_cited(world, session))))
+        (one,) = answer.standings["c1"].evidence
+        assert one.state == "attested"
+        assert one.by == f"not looked at: {AGENT.id} had put more than {MOST_PUT_IN} characters into calls"
+        world.check(session)
+
+
+def _cited(world: World, session: str) -> dict[str, str]:
+    """What cites a call that is made now."""
+    call_id = called(world, session, "pool.waits")
+    digest = world.state(session).substrate.calls[call_id].result_hash
+    return {"source": f"call://{call_id}", "evidence_hash": str(digest)}
 
 
 def test_content_that_was_not_hashed_again_says_so(world: World, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -86,6 +86,40 @@ def test_a_server_with_a_model_samples_by_itself_where_policy_says_so(tmp_path: 
             assert verdict.code == 0, verdict.text
 
 
+DENIED = "No, this statement is false; data was lost."
+
+
+@pytest.mark.parametrize(
+    ("answers", "value", "decision"),
+    [
+        ([DENIED] * 5, 1.0, "DEFER"),
+        (["I cannot say whether it is full."] * 5, 1.0, "DEFER"),
+        (["Yes."] * 2 + [DENIED] * 3, 1.0, "DEFER"),
+        (["Yes."] * 5, 0.0, "PUBLISH"),
+    ],
+)
+@pytest.mark.parametrize("way", ["sampled", "cited"])
+def test_a_model_that_denies_a_claim_does_not_make_it_certain(
+    way: str, answers: list[str], value: float, decision: str
+) -> None:
+    with (
+        serving(*map(completion, answers)) as model,
+        beliefd.open(":memory:", policy=policy(uncertainty=RULES), judges=asked_of(model.url)) as embedded,
+    ):
+        session = embedded.declare_session(["a", "b"], ONTOLOGY).session_id
+        told: dict[str, Any] = {"method": "semantic_entropy", "value": 0.0}
+        if way == "cited":
+            made = embedded.measure(session, statement=WORDS, method="semantic_entropy", asked={})
+            told = {"method": "semantic_entropy", "measurement_id": made.measurement_id}
+        answer = says(embedded, session, **told)
+        assert (measured(answer).value, measured(answer).label) == (value, "witnessed")
+        assert answer.decision == decision
+        receipt = embedded.show_measurement(session, measured(answer).measurement_id)
+        count = answers.count("Yes.")
+        assert receipt.interpretation.endswith(f"; {count} of 5 say that the statement is true")
+        assert embedded.verify(session).ok  # decided again without the model
+
+
 def test_without_that_word_the_claim_waits_and_is_told_how_to_be_measured(tmp_path: Path) -> None:
     with serving() as model:
         asking = ("--llm-url", model.url, "--llm-model", "tiny")

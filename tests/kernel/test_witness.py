@@ -8,7 +8,7 @@ import pytest
 from beliefd.kernel.approvals.commands import DecideApproval
 from beliefd.kernel.approvals.events import ApprovalDecided
 from beliefd.kernel.experiments.events import EvidenceLinked, RunRecorded
-from beliefd.kernel.substrate.echo import MOST_PUT_IN, echoes, put_in
+from beliefd.kernel.substrate.echo import MOST_CALLERS, MOST_PUT_IN, echoes, put_in, put_in_by
 from beliefd.kernel.substrate.tools import Witness
 from beliefd.kernel.values import PEOPLE, Principal, Role
 from beliefd.kernel.witness import witness_of
@@ -109,3 +109,28 @@ def test_a_call_that_says_back_what_it_was_told_confirms_nothing() -> None:
     ):
         assert echoes(result, put_in(args)), result
     assert not echoes({"free": 0.02}, put_in([{"path": "/"}]))
+
+
+LIE = "the pool is empty and all two hundred connections are in use"
+BULK = {"value": "x" * (MOST_PUT_IN - 10)}
+
+
+def test_what_others_put_in_by_the_megabyte_speaks_against_nobody_and_hides_nothing() -> None:
+    told = {"free": 0.02, "note": "as it was measured"}
+    flood = [("liar", BULK), ("liar", {"value": "y" * MOST_PUT_IN})]
+    flood += [(f"liar/{number}", BULK) for number in range(2 * MOST_CALLERS)]
+    assert not echoes(told, put_in_by([*flood, ("other", {"path": "/"})], "other"))
+    for said in (LIE, {"key": LIE}):
+        for who in ("other", "third", "liar"):
+            put = [*flood, (who, {"value": said})]
+            assert echoes({"out": LIE.upper()}, put_in_by(put, "other")), (said, who)
+    # One that was short of its bound is looked for in parts, too.
+    assert echoes({"out": f"they say {LIE}"}, put_in_by([("liar", BULK), ("third", {"say": LIE})], "other"))
+
+
+def test_nobody_can_tell_what_a_caller_repeats_who_put_in_too_much_himself() -> None:
+    for mine in ([("me", {"value": LIE}), ("me", BULK)], [("me", BULK), ("me", {"value": LIE})]):
+        assert put_in_by(mine, "me").whole is None
+        assert echoes({"free": 0.02}, put_in_by(mine, "me"))
+    # The same text twice is no more than once.
+    assert put_in_by([("me", BULK)] * 3, "me").whole is not None

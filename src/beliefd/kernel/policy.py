@@ -1,6 +1,6 @@
 """What may be set per deployment; its hash stands in every event it governed."""
 
-from typing import Annotated, Any, Final, Literal, TypeVar
+from typing import Annotated, Any, Final, Literal, TypeVar, get_args
 
 import msgspec
 from msgspec import UNSET, UnsetType
@@ -87,6 +87,7 @@ class EvidencePolicy(Value, frozen=True):
     `require` is how far a claim's best evidence must be known here: in one word, or by type of claim, or by
     tier too. What is said of a tier holds for those above it, until one of them has a word of its own. Of a
     type or a tier that it leaves out the default holds, or with `otherwise: attested` nothing is asked for.
+    What is said of a tier below the one that a default begins at takes nothing from it.
     That a claim names no evidence at all is published with it, unless `unnamed` is `untold`.
     """
 
@@ -107,7 +108,11 @@ class EvidencePolicy(Value, frozen=True):
             return said
         # INVARIANT: whoever says something of one type or tier has said nothing of another.
         usual = KNOWN_BY_DEFAULT.get(claim_type, {}) if self.otherwise == "default" else {}
-        return by_tier(said, tier, by_tier(usual, tier, "attested"))
+        nearest = next((name for name in DOWN_FROM[tier] if name in said or name in usual), None)
+        asked = by_tier(said, tier, "attested")
+        if nearest is None or nearest in said:
+            return asked
+        return max(asked, usual[nearest], key=get_args(EvidenceState).index)
 
 
 class MeasurementRule(Value, frozen=True):

@@ -40,7 +40,8 @@ class ClaimFindings(Value, frozen=True, tag_field="of", tag="claims"):
     `others` is there if more than one detector was asked: what those after the first found. `brought` says
     who stored that content. `seen` are the cited calls whose results say what no caller of the session had
     put in. `unheard` are cited calls and `unhashed` is stored content that were not looked at, because the
-    bundle cites too many; entries without them say of such what they say of what nobody has seen.
+    bundle cites too many, and `unread` are cited calls whose caller had put in more than can be compared;
+    entries without them say of such what they say of what nobody has seen.
     `measured` is what came of the raw answers that came with claims, by the claim's id. `tools` are
     the tiers, as registered, declared or pinned, of the tools that claims name; one that is not there is not
     known. Of a tool in a catalogue the name is the catalogue's, a line break and its own.
@@ -61,6 +62,7 @@ class ClaimFindings(Value, frozen=True, tag_field="of", tag="claims"):
     brought: dict[str, tuple[Bringer, ...]] | UnsetType = UNSET
     seen: tuple[str, ...] | UnsetType = UNSET
     unheard: Unread | UnsetType = UNSET
+    unread: Unread | UnsetType = UNSET
     unhashed: Unread | UnsetType = UNSET
     recent: int = 0
     origin: str | None = None

@@ -55,11 +55,18 @@ def gate_input(
         findings,
         facts.now,
         grant,
-        None if findings.tools is UNSET else standings(bundle, session, findings, proposers, measurements),
+        None
+        if findings.tools is UNSET
+        else standings(bundle, session, findings, proposers, measurements, _of_these_words(facts)),
         tiers_under(facts, bundle, principal.id),
         {} if session is None else subjects(session, bundle.claims, findings.fallen or {}),
         rejected_before(bundle, session, findings),
     )
+
+
+def _of_these_words(facts: Facts) -> bool:
+    """The rule came with the caveat; where that is left out it is decided as it was before."""
+    return facts.policy.uncertainty.unwitnessed == "told"
 
 
 class Answered(Struct, frozen=True):

@@ -4,7 +4,7 @@ INVARIANT: a state is set by how something came to be here, never by what its au
 """
 
 from collections.abc import Iterable
-from typing import Final
+from typing import Final, Literal
 
 from msgspec import UNSET, UnsetType
 
@@ -19,13 +19,14 @@ from beliefd.kernel.claims.standing import (
 )
 from beliefd.kernel.errors import Code
 from beliefd.kernel.event import Refused, refused
-from beliefd.kernel.labels import ATTESTED, WITNESSED, label_for
+from beliefd.kernel.labels import ATTESTED, WITNESSED, Label, label_for
 from beliefd.kernel.measurements.state import Measurement, Measurements, gist_digest, words_digest, words_for
 from beliefd.kernel.state import Session
 from beliefd.kernel.values import Role, shown
 
 RECORDED: Final = (CALL, "evidence://", "observation://")
 """What a source begins with that names a record of this session."""
+LOOKS_ALIKE: Final = ", of words that look like these"
 UNSEEN: Final = PointerStanding(state="attested")
 _UNSEEN_ALONE: Final = ClaimStanding((UNSEEN,))
 
@@ -36,15 +37,19 @@ def standings(
     findings: ClaimFindings,
     proposers: tuple[str, ...],
     measurements: Measurements | None = None,
+    these_words: bool = True,
 ) -> Standings:
-    """What is known of every claim; of one that names no evidence and was not measured there is nothing."""
+    """What is known of every claim; of one that names no evidence and was not measured there is nothing.
+
+    Without `these_words` a receipt of words that look alike says as much as one of the claim's own.
+    """
     found: Standings = {}
     if measurements is None:
         measurements = Measurements() if session is None else session.measurements
     any_measured = bool(measurements.by_id)
     for claim in bundle.claims:
         evidence = [_resolved(one, session, findings, proposers) for one in claim.evidence_pointers]
-        measured = _measured(claim, measurements, proposers) if any_measured else UNSET
+        measured = _measured(claim, measurements, proposers, these_words) if any_measured else UNSET
         if measured is UNSET and len(evidence) == 1 and evidence[0] is UNSEEN:
             found[claim.id or ""] = _UNSEEN_ALONE  # as most are: one value will do for all of them
         elif evidence or measured is not UNSET:
@@ -89,6 +94,9 @@ def _call(name: str, sha256: str, session: Session, findings: ClaimFindings) -> 
         return _attested(f"{shown(call.agent_id)} ran `{shown(call.tool_id)}` and says that this came of it")
     if (unheard := findings.unheard) and call.call_id in unheard.names:
         return _attested(f"not looked at: more than {unheard.limit} calls are cited")
+    if (unread := findings.unread) and call.call_id in unread.names:
+        much = f"{shown(call.agent_id)} had put more than {unread.limit} characters into calls"
+        return _attested(f"not looked at: {much}")
     if call.call_id not in (findings.seen or ()):
         elsewhere = "" if session.transfers.foreign is None else "is from elsewhere, or "
         return _attested(f"the result of `{shown(call.tool_id)}` {elsewhere}repeats what callers put in")
@@ -136,22 +144,37 @@ def _attested(why: str) -> PointerStanding:
 
 
 def _measured(
-    claim: Claim, measurements: Measurements, proposers: tuple[str, ...]
+    claim: Claim, measurements: Measurements, proposers: tuple[str, ...], these_words: bool
 ) -> MeasuredStanding | UnsetType:
-    """INVARIANT: all that was measured of the same words counts, so nobody picks the receipt that suits."""
+    """INVARIANT: all that was measured of the same words counts, so nobody picks the receipt that suits; what
+    was measured of words that only look the same can raise an uncertainty, and vouches for nothing."""
     known = [one for one in measurements.about(gist_digest(claim.statement)) if counts(one, proposers)]
+    own = known
+    if known and these_words:
+        own = [one for one in known if one.words == words_digest(claim.statement)]
+        least = max([claim.uncertainty.declared, *(one.value for one in own)])
+        known = own + [one for one in known if one not in own and one.value > least]
     if not known:
         return UNSET
     highest = max(known, key=lambda one: one.value)
+    is_own = highest in own
     cited = next((one for one in known if one.measurement_id == claim.uncertainty.measurement_id), None)
     return MeasuredStanding(
         measurement_id=highest.measurement_id,
         value=highest.value,
         label=label_for(highest.witnesses, *proposers),
-        how=words_for(highest),
+        how=words_for(highest) + ("" if is_own else LOOKS_ALIKE),
         receipts=len(known),
         cited=UNSET if cited is None else _cited(cited, proposers),
+        own_words=UNSET if is_own else _known_of(own, proposers),
     )
+
+
+def _known_of(own: list[Measurement], proposers: tuple[str, ...]) -> Label | Literal["declared"]:
+    """How well the claim's own words were measured."""
+    if not own:
+        return "declared"
+    return WITNESSED if WITNESSED in {label_for(one.witnesses, *proposers) for one in own} else ATTESTED
 
 
 def _cited(one: Measurement, proposers: tuple[str, ...]) -> CitedReceipt:

@@ -1,5 +1,7 @@
 """What a claim rests on, as far as that is known here: its evidence, and what was measured of it."""
 
+from typing import Literal
+
 from msgspec import UNSET, UnsetType
 
 from beliefd.kernel.labels import WITNESSED, Label
@@ -28,7 +30,8 @@ class CitedReceipt(Value, frozen=True, omit_defaults=True):
 class MeasuredStanding(Value, frozen=True, omit_defaults=True):
     """What was measured of a claim's words: the receipt with the highest value of all that count for them.
 
-    `cited` is the one that the claim itself names, `receipts` is how many count.
+    `cited` is the one that the claim itself names, `receipts` is how many count. `own_words` is there if the
+    receipt is of words that only look like the claim's: how well those very words were measured.
     """
 
     measurement_id: str
@@ -37,11 +40,12 @@ class MeasuredStanding(Value, frozen=True, omit_defaults=True):
     how: str
     receipts: int = 1
     cited: CitedReceipt | UnsetType = UNSET
+    own_words: Literal["declared", "attested", "witnessed"] | UnsetType = UNSET
 
     @property
     def is_witnessed(self) -> bool:
-        """Has somebody else than who proposes it drawn the answers of one of the two receipts?"""
-        return WITNESSED in {self.label, self.cited and self.cited.label}
+        """Has somebody else than who proposes it drawn the answers of a receipt of these very words?"""
+        return WITNESSED in {self.own_words or self.label, self.cited and self.cited.label}
 
 
 class ClaimStanding(Value, frozen=True, omit_defaults=True):

@@ -13,7 +13,8 @@ MOST_REPEATED: Final = 0.5
 """Of the characters of a result so many may come out of arguments; past it, it is an echo."""
 LOOKED_AT, LONGEST, MOST_PARTS = 300, 10_000, 50
 MOST_PUT_IN: Final = 1024 * 1024
-"""So much of what callers put in is compared; where there is more, nobody can tell."""
+"""So many characters of what a caller put in are compared; where there are more, nobody can tell."""
+MOST_CALLERS: Final = 8
 SHORT: Final = 2
 """Words as short as this are in most texts, whoever wrote them."""
 ENCODED: Final = re.compile(r"[A-Za-z0-9+/_-]{16,}={0,2}")
@@ -22,11 +23,12 @@ ENCODED: Final = re.compile(r"[A-Za-z0-9+/_-]{16,}={0,2}")
 class PutIn(Struct, frozen=True):
     """What callers have put into calls, made ready once for all results that are compared with it.
 
-    `whole` is None if it is more than can be compared.
+    `whole` is None if it is more than can be compared. `beyond` is only looked for text by text.
     """
 
     whole: str | None
     parts: tuple[str, ...]
+    beyond: frozenset[str] = frozenset()
 
 
 def put_in(args: Iterable[Any]) -> PutIn:
@@ -37,8 +39,36 @@ def put_in(args: Iterable[Any]) -> PutIn:
         if size > MOST_PUT_IN:
             return PutIn(None, ())
         said[leaf.casefold()] = None
+    return _made_ready(said)
+
+
+def put_in_by(calls: Iterable[tuple[str, Any]], caller: str) -> PutIn:
+    """What callers have put into calls, the newest first, to be compared with a result that `caller` got.
+
+    INVARIANT: nobody can hide by bulk what he himself put in, and nobody's bulk speaks against a result of
+    somebody else: of others what is too much is only looked for text by text.
+    """
+    said: dict[str, None] = {}
+    beyond: set[str] = set()
+    sizes = {caller: 0}
+    for who, args in calls:
+        for leaf in sorted(leaves(args), key=lambda one: (len(one), one)):
+            if (plain := leaf.casefold()) in said:
+                continue
+            is_known = who in sizes or len(sizes) < MOST_CALLERS
+            if is_known and sizes.get(who, 0) + len(leaf) <= MOST_PUT_IN:
+                sizes[who] = sizes.get(who, 0) + len(leaf)
+                said[plain] = None
+            elif who == caller:
+                return PutIn(None, ())
+            else:
+                beyond.add(leaf[:LONGEST].casefold())
+    return _made_ready(said, beyond)
+
+
+def _made_ready(said: dict[str, None], beyond: Iterable[str] = ()) -> PutIn:
     longest = sorted((one for one in said if len(one) > SHORT), key=lambda one: (-len(one), one))
-    return PutIn("\n".join(said), tuple(longest[:MOST_PARTS]))
+    return PutIn("\n".join(said), tuple(longest[:MOST_PARTS]), frozenset(beyond))
 
 
 def echoes(result: Any, given: PutIn) -> bool:
@@ -49,7 +79,7 @@ def echoes(result: Any, given: PutIn) -> bool:
     if given.whole is None:
         return True
     said, names = _longest(values_in(result)), _longest(names_in(result))
-    told = [(len(one), _repeated(one, given.whole, given.parts)) for one in (*said, *names)]
+    told = [(len(one), _repeated(one, given.whole, given)) for one in (*said, *names)]
     counted = [*told[: len(said)], *(one for one in told[len(said) :] if one[1])]
     total = sum(length for length, _ in counted)
     return not total or sum(repeated for _, repeated in counted) > MOST_REPEATED * total
@@ -60,19 +90,19 @@ def _longest(found: set[str]) -> list[str]:
     return [one[:LONGEST] for one in sorted(found, key=lambda one: (-len(one), one))[:LOOKED_AT]]
 
 
-def _repeated(text: str, whole: str, parts: tuple[str, ...]) -> int:
+def _repeated(text: str, whole: str, given: PutIn) -> int:
     """How many characters of a text come out of the arguments, in whatever writing."""
-    share = max((_share(one.casefold(), whole, parts) for one in _readings(text)), default=0.0)
+    share = max((_share(one.casefold(), whole, given) for one in _readings(text)), default=0.0)
     return round(share * len(text))
 
 
-def _share(text: str, whole: str, parts: tuple[str, ...]) -> float:
+def _share(text: str, whole: str, given: PutIn) -> float:
     if not text:
         return 0.0
-    if text in whole:
+    if text in whole or text in given.beyond:
         return 1.0
     left = text
-    for part in parts:
+    for part in given.parts:
         left = left.replace(part, "")
     return 1 - len(left) / len(text)
 

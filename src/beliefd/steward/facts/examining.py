@@ -20,7 +20,7 @@ from beliefd.knowledge.schema import REJECTED_WORDS
 from beliefd.ledger.envelope import Sealed
 from beliefd.steward.facts.call_facts import Tools
 from beliefd.steward.facts.catalogues import Catalogues
-from beliefd.steward.facts.citing import eliminated_by, seen_calls
+from beliefd.steward.facts.citing import NOTHING_HEARD, Heard, eliminated_by, seen_calls
 from beliefd.steward.facts.hashing import sha256_of
 from beliefd.steward.facts.published import published, rejected_elsewhere
 from beliefd.steward.facts.threats import NOBODY, OVER_THE_RATE, Detector, ThreatFinder, texts_of
@@ -82,14 +82,15 @@ class Examiner:
             )
         pointers = [pointer for claim in bundle.claims for pointer in claim.evidence_pointers]
         content, unhashed = await self._content(pointers, within) if pointers else ({}, UNSET)
-        seen, unheard = (UNSET, UNSET) if session is None else await self._seen(pointers, session)
+        heard = NOTHING_HEARD if session is None else await self._heard(pointers, session)
         return ClaimFindings(
             threat=threat,
             others=tuple(others) or UNSET,
             content=content,
             brought=await self._brought(content, within) if content else UNSET,
-            seen=seen,
-            unheard=unheard,
+            seen=heard.seen,
+            unheard=heard.unheard,
+            unread=heard.unread,
             unhashed=unhashed,
             recent=recent,
             origin=origin,
@@ -156,14 +157,12 @@ class Examiner:
         rest = tuple(kept[MOST_HASHED:])
         return found, Unread(limit=MOST_HASHED, names=rest) if rest else UNSET
 
-    async def _seen(
-        self, pointers: Iterable[EvidencePointer], session: Session
-    ) -> tuple[tuple[str, ...] | UnsetType, Unread | UnsetType]:
+    async def _heard(self, pointers: Iterable[EvidencePointer], session: Session) -> Heard:
         """Of the calls that claims cite, those that the server is a witness of, and those not looked at."""
         sources = dict.fromkeys([pointer.source for pointer in pointers])
         cited = [source.removeprefix(CALL) for source in sources if source.startswith(CALL)]
         if not cited:
-            return UNSET, UNSET
+            return NOTHING_HEARD
         return await seen_calls(self._store, session, cited, await self._spaces.only(session.session_id))
 
     async def _brought(self, content: Iterable[str], within: Within) -> dict[str, tuple[Bringer, ...]]:

@@ -19,6 +19,7 @@ from beliefd.kernel.values import Method, TierName
 from beliefd.llm.port import LanguageModel
 from beliefd.steward.offload import PASSING, offload
 from beliefd.stores.base import CalibrationRow, Store
+from beliefd.uncertainty.affirming import uncertain_of
 from beliefd.uncertainty.calibrations import calibrated, decoded
 from beliefd.uncertainty.confidence_score import confidence_score, fit_temperature
 from beliefd.uncertainty.equivalence.judges import Judges
@@ -104,7 +105,7 @@ class Meter(Struct, frozen=True):
             return MeasurementFindings(problem=problem)
         answers = tuple(drawn.texts)
         try:
-            found = self._of_answers(wanted.method, answers)
+            found = self._of_whether(wanted.method, answers, wanted.claim.statement)
         except BeliefdError as error:
             return MeasurementFindings(problem=error.message)
         method = UNSET if wanted.method == wanted.claim.uncertainty.method else wanted.method
@@ -149,15 +150,24 @@ class Meter(Struct, frozen=True):
             found = model_disagreement(answers, judge, recheck=recheck)
         return _found(found, len(answers))
 
+    def _of_whether(self, method: Method, answers: tuple[str, ...], statement: str) -> MeasurementFindings:
+        """INVARIANT: answers that agree that a statement is false are no certainty that it is true."""
+        found = self._of_answers(method, answers)
+        value, count = uncertain_of(statement, answers, found.value)
+        told = f"{found.interpretation}; {count} of {len(answers)} say that the statement is true"
+        return replace(found, value=round(value, DIGITS), interpretation=told)
+
     async def _of_drawn(self, command: Measure, drawn: Drawn | None) -> MeasurementFindings:
         if drawn is None:
             return MeasurementFindings(problem="the server's model was not asked", path="$.asked")
         if (problem := says_nothing(drawn)) is not None:
             return MeasurementFindings(problem=problem, path="$.asked")
         answers = tuple(drawn.texts)
-        found = await offload(True, self._of_answers, command.method, answers, kind="measure")
-        asked = command.asked
-        own = asked is not None and asked.question is not None
+        method, asked = command.method, command.asked
+        if own := asked is not None and asked.question is not None:
+            found = await offload(True, self._of_answers, method, answers, kind="measure")
+        else:
+            found = await offload(True, self._of_whether, method, answers, command.statement, kind="measure")
         return replace(found, answers=answers, model=drawn.model, own_question=own)
 
     async def draw(self, command: Measure) -> Drawn | None:

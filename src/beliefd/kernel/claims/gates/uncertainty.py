@@ -37,7 +37,7 @@ def uncertainty(given: GateInput) -> list[GateResult]:
             value = measured.value
         highest = max(highest, value)
         if is_told:
-            if measured is None:
+            if measured is None or measured.own_words == "declared":
                 declared.append(claim)
             elif not measured.is_witnessed:
                 reason = f"uncertainty is attested only: {measured.how}"
