@@ -36,6 +36,7 @@ from beliefd.steward.facts.resting import content_looked_at
 from beliefd.steward.offload import HEAVY_BYTES, in_pool, offload
 from beliefd.steward.policies import PolicyInForce
 from beliefd.steward.projections import TOUCHED_BY
+from beliefd.steward.write.fullness import Room
 from beliefd.steward.write.positions import Positions, pack, session_not_found
 from beliefd.steward.write.queued import (
     ANY_HEAD,
@@ -45,17 +46,8 @@ from beliefd.steward.write.queued import (
     recorded_request,
     request_hash_of,
 )
-from beliefd.steward.write.room import (
-    SHARES,
-    Written,
-    fills,
-    on_account_of,
-    refuse_too_large,
-    session_is_full,
-    share_is_full,
-)
+from beliefd.steward.write.room import SHARES, Written, on_account_of, refuse_too_large
 from beliefd.steward.write.sealed import SealedRefusals
-from beliefd.steward.write.sizes import Size, part_of, tally, weighed
 from beliefd.steward.write.withholding import (
     Withheld,
     as_it_was_withheld,
@@ -113,8 +105,7 @@ class Turn:
         self._saved_state: SavedState | None = None
         self._projected: dict[str, dict[tuple[str, ...], Row]] = {}
         self._rests_on: set[str] = set()
-        self._known_size: Size | None = None
-        self._weighed_at = 0
+        self._room = Room(session_id, ports.positions, ports.limit)
         self._space, self._declared_by = DEFAULT_SPACE, ""
         # Another policy may come into force while a turn waits for a detector or for the disk.
         self.policies: dict[str, Policy] = {}
@@ -126,7 +117,8 @@ class Turn:
         try:
             outcome = await self._first_answer(call) if call.key is not None else None
             if outcome is None:
-                await self._refuse_if_full(call)
+                seq = 0 if self._expected is None else self._expected.seq
+                await self._room.refuse_if_full(self.session, call.command, call.principal, seq, self.entries)
             findings = await self._findings(call) if outcome is None else None
             if outcome is None:
                 await self._withhold(call)
@@ -181,36 +173,6 @@ class Turn:
         if call.trace is None:
             return {}
         return {"beliefd.verb": verb_of(call.command), "beliefd.session.id": self._session_id}
-
-    async def _refuse_if_full(self, call: QueuedCommand) -> None:
-        """INVARIANT: the state of one session, and what one principal makes of it, are bounded."""
-        session, who = self.session, call.principal
-        if session is None or not fills(call.command, who):
-            return
-        limit = self._ports.limit
-        share = limit // SHARES
-        size = await self._size(session, share, limit // 64)
-        if size > limit:
-            raise session_is_full(size, limit)
-        if size <= share or self._expected is None:
-            return
-        counts = await self._ports.positions.authors.of(self._session_id, self._expected.seq)
-        tally(counts, [entry.record for entry in self.entries])
-        if (own := part_of(size, counts, who.id)) > share:
-            raise share_is_full(who, own, share)
-
-    async def _size(self, session: Session, enough: int, slack: int) -> int:
-        """How large the state is, exactly enough to turn somebody away if it has more than `enough`."""
-        positions, written = self._ports.positions, len(self.entries)
-        known = self._known_size or positions.sizes.of(self._session_id)
-        if known is not None:
-            known = known.grown(sum(len(entry.record) for entry in self.entries[self._weighed_at :]))
-        if known is None or (known.bytes > enough and known.is_stale(slack)):
-            known = weighed(len((await in_pool("fold", pack, session, 0)).state))
-            if not written and positions.cached(self._session_id) is not None:
-                positions.sizes.put(self._session_id, known)
-        self._known_size, self._weighed_at = known, written
-        return known.bytes if known.weighed is None or known.bytes <= enough else known.weighed
 
     async def _findings(self, call: QueuedCommand) -> Findings | None:
         finder, policy, command = self._ports.finder, self._ports.in_force.policy, call.command
