@@ -17,6 +17,7 @@ from beliefd.kernel.experiments.commands import StartRun
 from beliefd.kernel.experiments.events import RunStarted
 from beliefd.kernel.policy import AdversarialPolicy, Policy
 from beliefd.kernel.scheduling.commands import Interrupt
+from beliefd.kernel.substrate.commands import RecordOutcome
 from beliefd.kernel.system.state import SYSTEM
 from beliefd.kernel.values import Principal, Role
 from beliefd.ledger.chain import policy_hash
@@ -379,6 +380,17 @@ def test_what_a_tool_gave_back_counts_for_who_had_it_called_and_is_recorded_all_
         error = refused(Code.RATE_LIMITED, lambda: house.agent.propose(session, [delta(goal__x=1)]))
         assert error.details is not None
         assert error.details["reason"] == "ledger_bytes_per_hour"
+
+
+def test_who_has_written_enough_still_reports_what_came_of_a_call() -> None:
+    """What is reported of a call that there is not is refused for that, and on record."""
+    with World(policy=limited(ledger_bytes_per_hour=1_000)) as house:
+        session = house.session()
+        house.agent.eliminate(session, **said("y" * 2_000))
+        refused(Code.RATE_LIMITED, lambda: house.agent.eliminate(session, **said("y")))
+        event = house.submit(session, RecordOutcome(call_id="call", status="ok"), AGENT).event
+        assert isinstance(event, Refused)
+        assert event.code is Code.NOT_FOUND
 
 
 # -- detectors -----------------------------------------------------------------------------------------
