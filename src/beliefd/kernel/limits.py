@@ -24,8 +24,9 @@ class LimitsPolicy(Value, frozen=True):
 
     `bytes_in_flight` (of bodies that are not answered yet, and of large answers that are not taken yet) holds
     per server process; one body or answer alone may always be as large as its operation allows.
-    `requests_per_second` and `ledger_bytes_per_hour`, what its commands write into ledgers, 34359738368
-    unless given, hold for all servers on one PostgreSQL together, and per process on other stores.
+    `requests_per_second` and `ledger_bytes_per_hour`, what its commands and the results of its calls
+    write into ledgers, 34359738368 unless given, hold for all servers on one PostgreSQL together, and per
+    process on other stores.
     `pending_approvals` are items in the inbox that wait because of this principal, and
     `running_experiments` its runs under way, in all sessions and counted over all processes on one store;
     `open_sessions` are those it declared and that have not ended. `bundle_bytes` is how large one bundle of
