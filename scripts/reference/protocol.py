@@ -49,8 +49,9 @@ MEANINGS: Final[dict[Code, str]] = {
     Code.CONTENT_ERASED: "Somebody had this content erased. It is gone, and is not taken in again.",
     Code.QUOTA_EXCEEDED: "There is no room for this, and waiting makes none. `details.reason` is `content` if"
     " the principal would have brought more than policy allows (`content`), and `session_bytes` if the state"
-    " of the session is as large as all states in memory may be; or the session has as many items of context"
-    " as it takes. Nothing was stored.",
+    " of the session, or what this principal made of it, is as large as it may be: eliminations, and what"
+    " takes back, ends or tightens, are taken all the same; or the session has as many items of context as"
+    " it takes. Nothing was stored.",
     Code.RATE_LIMITED: "This principal has too much under way, asks too often, or writes too much."
     " `details.reason` names the limit; `Retry-After` and `details.retry_after` say in how many seconds to"
     " try again.",

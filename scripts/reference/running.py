@@ -48,7 +48,7 @@ from beliefd.steward.facts import citing, examining, finder, origin, shares, thr
 from beliefd.steward.handlers import batch, concluded
 from beliefd.steward.handlers.shared import PAGE_BYTES
 from beliefd.steward.signin import verifier
-from beliefd.steward.write import positions, session_queue
+from beliefd.steward.write import positions, session_queue, sizes
 from beliefd.stores.log import KeptCheckpoint
 from beliefd.stores.memory import MemoryStore
 from beliefd.uncertainty.equivalence import kept
@@ -118,6 +118,11 @@ LIMITS: Final[tuple[tuple[str, int | float, str], ...]] = (
         f"of more than {feeds.LONG_BYTES:,} bytes at once, of one principal; the others wait",
     ),
     ("command that stays in memory", limits.KEPT, "bytes, unless `limits.command_bytes` is given"),
+    (
+        "state of a session",
+        limits.STATE,
+        "bytes as it is saved, unless `limits.session_bytes` is given; one principal may make a quarter",
+    ),
     (
         "what one principal writes into ledgers",
         limits.PER_HOUR,
@@ -202,11 +207,8 @@ LIMITS: Final[tuple[tuple[str, int | float, str], ...]] = (
 CACHES: Final[tuple[tuple[str, int, str], ...]] = (
     ("states of sessions", positions.MAX_SESSIONS, "sessions; the one unused for longest goes first"),
     ("hypotheses in them", positions.MAX_HYPOTHESES, "over all sessions"),
-    (
-        "the same states",
-        positions.MAX_BYTES,
-        "bytes, as they would be saved; if one alone has more, it takes no more",
-    ),
+    ("the same states", positions.MAX_BYTES, "bytes, as they would be saved"),
+    ("sizes of large states, and who made them", sizes.MAX_REMEMBERED, "sessions; the oldest goes first"),
     ("chains that were followed", chains.MAX_SESSIONS, "sessions; the one unused for longest goes first"),
     ("marks on them", chains.MAX_MARKS, "of 40 bytes each"),
     ("ledgers that were found broken", chains.MAX_BROKEN, "sessions"),

@@ -8,13 +8,17 @@ from typing import Any
 import msgspec
 import pytest
 
+from beliefd.client.policy import PolicyCalls
+from beliefd.embedded import send
 from beliefd.http.encoding import PIECE, encode, encode_in_pieces, is_large
 from beliefd.kernel.errors import BeliefdError, Code
 from beliefd.protocol.beliefs import LISTED, LISTED_SHORT, MAX_METADATA, METADATA_SHORT
 from beliefd.protocol.ledger import CONCLUSIONS_PAGE, SOLE_NAMES, AuditPage, Why
-from beliefd.steward.handlers import shared
+from beliefd.protocol.reviewing import PolicyReview
+from beliefd.protocol.rights import EVERYTHING
+from beliefd.steward.handlers import reviewing, shared
 from beliefd.testing.frozen import Clock
-from beliefd.testing.world import ONTOLOGY, World
+from beliefd.testing.world import ONTOLOGY, ROOT, World
 from tests.bounds.requests import LINES, Answered, Asked, asked, beating
 from tests.claims.support import claim
 
@@ -287,3 +291,29 @@ def test_large_answers_are_told_from_small_ones() -> None:
     assert is_large(page([{"names": ["x" * 512] * 1_000}]))
     assert not is_large(page([{"names": ["x" * 12] * 9_000}]))
     assert is_large(page([{"names": ["x"] * 10_001}]))
+
+
+def test_of_many_who_look_at_the_ledgers_at_once_few_hold_a_piece(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world.session()
+    inside, most, original = 0, 0, world.store.entries
+
+    async def entries(*asked: Any) -> Any:
+        nonlocal inside, most
+        inside += 1
+        most = max(most, inside)
+        assert asked[3] <= 1 << 20
+        for _ in range(8):
+            await asyncio.sleep(0)
+        found = await original(*asked)
+        inside -= 1
+        return found
+
+    async def all_at_once() -> list[PolicyReview]:
+        asked = PolicyCalls.review_policy()
+        return await asyncio.gather(*(send(world.runtime, ROOT, asked, EVERYTHING) for _ in range(8)))
+
+    monkeypatch.setattr(world.store, "entries", entries)
+    assert len(world.run(all_at_once)) == 8
+    assert most == reviewing.AT_ONCE

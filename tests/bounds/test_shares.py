@@ -16,12 +16,16 @@ from beliefd.kernel.event import Refused
 from beliefd.kernel.experiments.commands import StartRun
 from beliefd.kernel.experiments.events import RunStarted
 from beliefd.kernel.policy import AdversarialPolicy, Policy
+from beliefd.kernel.scheduling.commands import Interrupt
+from beliefd.kernel.substrate.commands import RecordOutcome
+from beliefd.kernel.system.state import SYSTEM
+from beliefd.kernel.values import Principal, Role
 from beliefd.ledger.chain import policy_hash
 from beliefd.steward.facts import shares, threats
 from beliefd.steward.facts.threats import MAX_OWN, MAX_RUNNING, ThreatFinder
 from beliefd.steward.write import positions as positions_module
 from beliefd.steward.write.positions import Positions
-from beliefd.testing.world import AGENT, ONTOLOGY, OTHER_AGENT, World, policy, refused
+from beliefd.testing.world import AGENT, ANN, ONTOLOGY, OTHER_AGENT, World, policy, refused
 from tests.claims.support import bundle, claim
 from tests.substrate.support import ALLOW_ALL, ToolWorld, delta, rules, tool_call
 
@@ -224,27 +228,117 @@ def test_what_is_turned_away_is_not_held_until_somebody_looks_for_cycles() -> No
             gc.enable()
 
 
-def test_a_session_that_fills_the_cache_takes_no_more_that_stays(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(positions_module, "MAX_BYTES", 100_000)
-    with World() as house:
+def remember(house: World, session: str, name: str, principal: Principal = AGENT) -> object:
+    entry = {**IDEA, "memory_id": name, "value": "x" * 20_000}
+    return house.person(principal).remember(session, entry)
+
+
+def test_a_full_session_takes_no_more_that_stays_and_all_that_ends_or_takes_back() -> None:
+    with World(policy=limited(session_bytes=100_000)) as house:
         session = house.session()
-
-        def remember(number: int) -> object:
-            return house.agent.remember(session, {**IDEA, "memory_id": f"m{number}", "value": "x" * 20_000})
-
         told = said("y" * 200_000)
         house.agent.eliminate(session, **told)
+        card = house.agent.submit_claims(session, WAITS)
+        house.agent.submit_claims(session, bundle(claim(id="kept"), id="kept"))
+        others = [Principal(id=f"agent://n{number}", role=Role.AGENT, tier="MODIFY") for number in range(5)]
         for number in range(5):  # what only its ledger holds does not count
-            remember(number)
-        error = refused(Code.QUOTA_EXCEEDED, lambda: remember(5))
+            remember(house, session, f"m{number}", others[number])
+        error = refused(Code.QUOTA_EXCEEDED, lambda: remember(house, session, "more", OTHER_AGENT))
         assert house.steward.counts.limited["session_bytes"] == 1
         assert error.details is not None
         assert (error.details["reason"], error.details["limit"]) == ("session_bytes", 100_000)
+        long_names: list[dict[str, Any]] = [{"verb": "DECLARE_CONCLUSION", "conclusion_id": "c" * 500}] * 2
+        for line in house.agent.batch(session, long_names):
+            assert line["error"]["code"] == "QUOTA_EXCEEDED", "its name stays"
         assert house.agent.eliminate(session, **told), "this stays in no state"
+        assert house.agent.retract_claims(session, "kept", reason="wrong")
+        assert house.ann.reject(card)
+        interrupt = Interrupt(kind="user_intent", reason="stop")
+        assert not isinstance(house.submit(session, interrupt, ANN).event, Refused)
+        assert house.ann.request_termination(session, context={"force": True})
         session, full = house.session(), session
-        assert remember(0)
+        assert remember(house, session, "m")
         house.check(full)
         house.check(session)
+
+
+def test_one_principal_alone_fills_no_session() -> None:
+    with World(policy=limited(session_bytes=400_000)) as house:
+        session = house.session()
+        for number in range(5):
+            remember(house, session, f"m{number}")
+        for _ in range(2):
+            error = refused(Code.QUOTA_EXCEEDED, lambda: remember(house, session, "more"))
+            assert error.details is not None
+            assert (error.details["reason"], error.details["limit"]) == ("session_bytes", 100_000)
+            assert AGENT.id in error.message
+            house.steward.positions.forget(session)  # it is found out again
+        for number in range(5):
+            remember(house, session, f"n{number}", OTHER_AGENT)
+        refused(Code.QUOTA_EXCEEDED, lambda: remember(house, session, "more", OTHER_AGENT))
+        house.check(session)
+
+
+def test_one_batch_fills_no_session_either() -> None:
+    with World(policy=limited(session_bytes=400_000)) as house:
+        session = house.session()
+        long = [
+            bundle(claim("DELETE", id=f"c{number}", statement="x" * 20_000), id=f"b{number}")
+            for number in range(20)
+        ]
+        answers = house.agent.batch(session, [{"verb": "SUBMIT_CLAIMS", **one} for one in long])
+        taken = [one for one in answers if "error" not in one]
+        assert 4 <= len(taken) <= 6
+
+
+def test_what_was_dropped_from_memory_is_as_large_as_it_was(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(positions_module, "MAX_SESSIONS", 1)
+    with World() as house:
+        session, positions = house.session(), house.steward.positions
+        for number in range(20):
+            remember(house, session, f"m{number}")
+        house.session()
+        assert positions.cached(session) is None
+        size = positions.sizes.of(session)
+        assert size is not None
+        assert size.bytes > 400_000
+
+
+def test_a_large_state_is_loaded_beside_the_event_loop_and_once_for_all_who_ask(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    threads: list[int] = []
+
+    def restored(*args: Any) -> Any:
+        threads.append(threading.get_ident())
+        return original(*args)
+
+    original = positions_module._restored
+    monkeypatch.setattr(positions_module, "_restored", restored)
+    with World() as house:
+        session = house.session()
+        for number in range(20):
+            remember(house, session, f"m{number}")
+        house.agent.batch(session, [{"verb": "ELIMINATE", **said("y")}] * 300)
+        fresh = Positions(house.store)
+
+        async def asked() -> int:
+            await asyncio.gather(*(fresh.existing(session) for _ in range(6)))
+            return threading.get_ident()
+
+        loop = house.run(asked)
+        assert len(threads) == 1
+        assert threads[0] != loop
+        assert fresh.bytes > 400_000
+
+
+def test_the_servers_own_ledger_stays_in_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(positions_module, "MAX_SESSIONS", 2)
+    with World() as house:
+        house.root.create_token("new", role=Role.AGENT)
+        for _ in range(3):
+            house.session()
+        assert SYSTEM in house.steward.positions._cache
 
 
 # -- ledgers -------------------------------------------------------------------------------------------
@@ -274,6 +368,29 @@ def test_what_was_let_through_is_told_to_its_end_whoever_has_written_enough() ->
         answer = house.agent.propose(session, [tool_call("note.read", house.token(session))])
         assert (answer.results[0].status, answer.results[0].result) == ("ok", "a note")
         refused(Code.RATE_LIMITED, lambda: house.agent.propose(session, [delta(goal__x=1)]))
+
+
+def test_what_a_tool_gave_back_counts_for_who_had_it_called_and_is_recorded_all_the_same() -> None:
+    given = policy(constraints=rules(all=ALLOW_ALL).constraints, limits={"ledger_bytes_per_hour": 50_000})
+    with ToolWorld(policy=given) as house:
+        house.toolbox.add("big", lambda: "y" * 100_000, network=False)
+        session = house.session()
+        answer = house.agent.propose(session, [tool_call("big", house.token(session))])
+        assert answer.results[0].status == "ok"
+        error = refused(Code.RATE_LIMITED, lambda: house.agent.propose(session, [delta(goal__x=1)]))
+        assert error.details is not None
+        assert error.details["reason"] == "ledger_bytes_per_hour"
+
+
+def test_who_has_written_enough_still_reports_what_came_of_a_call() -> None:
+    """What is reported of a call that there is not is refused for that, and on record."""
+    with World(policy=limited(ledger_bytes_per_hour=1_000)) as house:
+        session = house.session()
+        house.agent.eliminate(session, **said("y" * 2_000))
+        refused(Code.RATE_LIMITED, lambda: house.agent.eliminate(session, **said("y")))
+        event = house.submit(session, RecordOutcome(call_id="call", status="ok"), AGENT).event
+        assert isinstance(event, Refused)
+        assert event.code is Code.NOT_FOUND
 
 
 # -- detectors -----------------------------------------------------------------------------------------

@@ -70,11 +70,11 @@ def test_what_several_processes_wrote_counts_together() -> None:
     here, there = (Written(Buckets(shared, clock)) for _ in range(2))
     given = policy(limits={"ledger_bytes_per_hour": 1_000})
     for one in (here, there):
-        one.add(LOCAL_AGENT, 600, given)
+        one.add(LOCAL_AGENT.id, 600, given)
         assert one.problem(LOCAL_AGENT, given) is None
     for one in (here, there, here):
         asyncio.run(one._buckets.settle())
-        one.add(LOCAL_AGENT, 1, given)
+        one.add(LOCAL_AGENT.id, 1, given)
     error = here.problem(LOCAL_AGENT, given)
     assert error is not None
     assert (error.details or {})["reason"] == "ledger_bytes_per_hour"

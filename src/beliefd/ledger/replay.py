@@ -109,14 +109,16 @@ class Folding:
     """A fold in progress over records without their hashes: the hash of each must be the link of the next.
 
     The caller compares the last hash with the head. If a chunk does not hold, the caller folds whole entries
-    to find out which of them is wrong. `marks` are those of the way.
+    to find out which of them is wrong. `marks` are those of the way, and `read` is how many bytes it had.
     """
 
     def __init__(self, start: Position | None) -> None:
         self.position = start
         self.marks = Marks() if start is None else Marks(start.head.seq, start.head.hash)
+        self.read = 0
 
     def take(self, records: list[bytes]) -> None:
+        self.read += sum(map(len, records))
         hashes = _hashes(records)
         self.marks.extend(hashes, records)
         if self.position is None:

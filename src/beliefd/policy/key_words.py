@@ -143,6 +143,7 @@ KEYS: Final[dict[str, dict[str, str]]] = {
         "open_sessions": "How many sessions of one principal may be open.",
         "bundle_bytes": "How large one bundle of claims may be.",
         "command_bytes": "How large one proposal, or another command that stays in memory, may be.",
+        "session_bytes": "How large the state of one session may be; one principal may make a quarter of it.",
         "ledger_bytes_per_hour": "How many bytes one principal's commands may write into ledgers.",
     },
     "MeasurementRule": {

@@ -26,7 +26,9 @@ LOOKED_AT_BYTES: Final = 32 << 20
 SESSIONS: Final = 500
 ROWS: Final = 10_000
 CHUNK: Final = 250
-CHUNK_BYTES: Final = 4 << 20
+CHUNK_BYTES: Final = 1 << 20
+AT_ONCE: Final = 2
+"""So many look at once: each holds a list of sessions and a piece of a ledger."""
 FINDINGS: Final = 200
 
 
@@ -87,6 +89,7 @@ class ReviewHandlers(Struct, frozen=True):
     store: Store
     in_force: PolicyInForce
     linted: dict[str, Linted] = {}
+    looking: asyncio.Semaphore = msgspec.field(default_factory=lambda: asyncio.Semaphore(AT_ONCE))
 
     async def review_policy(self, call: Call) -> PolicyReview:
         policy, its_hash = self.in_force.policy, self.in_force.hash
@@ -95,7 +98,8 @@ class ReviewHandlers(Struct, frozen=True):
             found = await in_pool("question", lint, policy)
             self.linted.clear()  # of policies that were in force before, nobody asks
             self.linted[its_hash] = found
-        looked, complete = await self._looked(call, its_hash)
+        async with self.looking:
+            looked, complete = await self._looked(call, its_hash)
         rules = rulebook(policy, its_hash).constraints
         used = [
             RuleUse(

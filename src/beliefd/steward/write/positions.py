@@ -1,7 +1,10 @@
 """Where a session stands: from memory if fresh, else from a checked saved state and the rest."""
 
+import asyncio
 from collections import OrderedDict
-from typing import Any
+from contextlib import nullcontext
+from typing import Any, Final
+from weakref import WeakValueDictionary
 
 import msgspec
 from msgspec.structs import replace
@@ -18,7 +21,8 @@ from beliefd.ledger.replay import Folding, Position, fold
 from beliefd.ledger.state_hash import SURVIVORS_HASH, state_document, state_of
 from beliefd.steward.chains import Chains
 from beliefd.steward.failures import not_found
-from beliefd.steward.offload import is_heavy, offload
+from beliefd.steward.offload import HEAVY_BYTES, is_heavy, offload
+from beliefd.steward.write.sizes import Authors, Size, Sizes, weighed
 from beliefd.stores.archives import SessionArchived
 from beliefd.stores.base import SavedState, Store
 
@@ -26,6 +30,9 @@ MAX_SESSIONS = 10_000
 MAX_HYPOTHESES = 5_000_000
 MAX_BYTES = 256 * 1024 * 1024
 """Of the states that are kept, as they would be saved; in memory they take several times that."""
+LARGE: Final = 8 * 1024 * 1024
+LARGE_AT_ONCE: Final = 2
+"""So many states known to be large are loaded at once: each takes several times its size."""
 
 
 class Positions:
@@ -40,8 +47,14 @@ class Positions:
         self._cache: OrderedDict[str, Position] = OrderedDict()
         self._weight = 0
         self.chains = Chains(store, self._forget, self._is_imported)
-        self._sizes: dict[str, int] = {}
-        self.bytes = 0
+        self.sizes = Sizes()
+        self.authors = Authors(store)
+        self._loading: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+        self._room = asyncio.Semaphore(LARGE_AT_ONCE)
+
+    @property
+    def bytes(self) -> int:
+        return self.sizes.bytes
 
     def __len__(self) -> int:
         return len(self._cache)
@@ -65,41 +78,33 @@ class Positions:
         elif known.head.seq > position.head.seq:
             return  # a slow reader does not take back what a writer has put here since
         self._cache[session_id] = position
-        self._weigh(position, grown, whole)
-        while len(self._cache) > 1 and self._is_full:
-            name, dropped = self._cache.popitem(last=False)
+        self.sizes.put(session_id, self._size(position, grown, whole))
+        while self._is_full and (name := self._unused(session_id)) is not None:
+            dropped = self._cache.pop(name)
             self._weight -= len(dropped.session.beliefs.survivors.universe)
-            self.bytes -= self._sizes.pop(name)
+            self.sizes.drop(name)
 
     @property
     def _is_full(self) -> bool:
         return len(self._cache) > MAX_SESSIONS or self._weight > MAX_HYPOTHESES or self.bytes > MAX_BYTES
 
-    def _weigh(self, position: Position, grown: int, whole: int | None) -> None:
-        """What was written here adds up; what comes from the store is weighed."""
-        session_id = position.session.session_id
-        before = self._sizes.get(session_id, 0)
-        begun = grown > 0 and position.head.seq == 1
-        if whole is not None or begun or (grown and before):
-            size = grown + (before if whole is None else whole)
-        else:  # from the store, or dropped here while it was written
-            size = len(pack(position.session, 0).state)
-        self._sizes[session_id] = size
-        self.bytes += size - before
+    def _unused(self, kept: str) -> str | None:
+        """Which one goes first. The server's own stays: it is asked whenever another is loaded."""
+        return next((name for name in self._cache if name not in (kept, SYSTEM)), None)
+
+    def _size(self, position: Position, grown: int, whole: int | None) -> Size:
+        if whole is not None:
+            return weighed(whole).grown(grown)
+        before = self.sizes.of(position.session.session_id)
+        if before is not None:
+            return before.grown(grown)
+        if grown > 0 and position.head.seq == 1:
+            return Size(grown)
+        return weighed(len(pack(position.session, 0).state))  # a small one, dropped while it was written
 
     @property
     def limit(self) -> int:
         return MAX_BYTES
-
-    def is_full(self, session_id: str) -> bool:
-        """Does the state of a session seem to take more than all of them may?"""
-        return self._sizes.get(session_id, 0) > MAX_BYTES
-
-    def weighed(self, session_id: str, size: int) -> None:
-        """It was found out how long a state is."""
-        if session_id in self._sizes:
-            self.bytes += size - self._sizes[session_id]
-            self._sizes[session_id] = size
 
     async def fresh(self, session_id: str) -> Position | None:
         """The position at the store's head."""
@@ -121,7 +126,11 @@ class Positions:
         self.chains.forget(session_id)
 
     async def reload(self, session_id: str) -> Position | None:
-        """Fold what the store holds past what is known here."""
+        """Fold what the store holds past what is known here; who asks meanwhile waits for that."""
+        async with self._loading.setdefault(session_id, asyncio.Lock()):
+            return await self._reload(session_id)
+
+    async def _reload(self, session_id: str) -> Position | None:
         start = self.cached(session_id)
         head = await self._head(session_id)
         if start is not None and head is not None:
@@ -138,17 +147,22 @@ class Positions:
     async def _load(self, session_id: str) -> Position | None:
         """Fold a session that is not known here, from its saved state or its beginning to its head."""
         await self.chains.refuse_if_broken(session_id)
-        start = await self._from_saved_state(session_id)
-        head = await self._store.head(session_id)
-        if head is None:
-            return None
-        try:
-            return await self._folded(session_id, start, head)
-        except LedgerBroken:
-            raise await self.chains.condemned(session_id) from None
+        size = self.sizes.of(session_id)
+        is_large = session_id != SYSTEM and size is not None and size.bytes > LARGE
+        async with self._room if is_large else nullcontext():
+            start, whole = await self._from_saved_state(session_id)
+            head = await self._store.head(session_id)
+            if head is None:
+                return None
+            try:
+                return await self._folded(session_id, start, head, whole)
+            except LedgerBroken:
+                raise await self.chains.condemned(session_id) from None
 
-    async def _folded(self, session_id: str, start: Position | None, head: Head) -> Position:
-        """Fold from `start` to the head, and keep it."""
+    async def _folded(
+        self, session_id: str, start: Position | None, head: Head, whole: int | None = None
+    ) -> Position:
+        """Fold from `start` to the head, and keep it. A state from the store had the size `whole`."""
         folding = Folding(start)
         after = 0 if start is None else start.head.seq
         await self._store.replay(session_id, after, head.seq, folding.take)
@@ -157,7 +171,11 @@ class Positions:
         await self.chains.check_rows(session_id)
         self.chains.learn(session_id, folding.marks)
         position = await self._marked(folding.position)
-        self.keep(position)
+        grown = folding.read
+        if whole is not None and grown > whole:  # records may be far longer than what they leave behind
+            packed = await offload(grown > HEAVY_BYTES, pack, position.session, 0)
+            grown, whole = 0, len(packed.state)
+        self.keep(position, grown, whole)
         return position
 
     async def _is_imported(self, session_id: str) -> bool:
@@ -178,14 +196,14 @@ class Positions:
     def _forget(self, session_id: str) -> None:
         if (position := self._cache.pop(session_id, None)) is not None:
             self._weight -= len(position.session.beliefs.survivors.universe)
-            self.bytes -= self._sizes.pop(session_id)
+        self.sizes.forget(session_id)
 
     async def at(self, session_id: str, seq: int) -> Position | None:
         """The position right after event `seq`, folded from the saved state before it."""
         known = self.cached(session_id)
         if known is not None and known.head.seq == seq:
             return known
-        position = await self._from_saved_state(session_id, seq)
+        position, _ = await self._from_saved_state(session_id, seq)
         after = 0 if position is None else position.head.seq
         async for chunk in self.chains.stream(session_id, after, seq):
             position = await offload(is_heavy(chunk), fold, chunk, position)
@@ -206,16 +224,23 @@ class Positions:
             raise session_not_found(session_id)
         return position
 
-    async def _from_saved_state(self, session_id: str, upto: int | None = None) -> Position | None:
-        """INVARIANT: a saved state counts if an entry vouches for it to which the chain was followed."""
+    async def _from_saved_state(
+        self, session_id: str, upto: int | None = None
+    ) -> tuple[Position | None, int]:
+        """The newest, and how large it is.
+
+        INVARIANT: a saved state counts if an entry vouches for it to which the chain was followed.
+        """
         saved = await self._store.saved_state(session_id, upto)
         if saved is None or saved.seq < 1:
-            return None
+            return None, 0
         first = await self.chains.entries(session_id, 0, 1)
         at = await self.chains.entries(session_id, saved.seq - 1, 1)
         if not first or not at:
-            return None
-        return await offload(is_heavy(first), _restored, saved, first[0], at[0])
+            return None, 0
+        size = len(saved.state)
+        position = await offload(is_heavy(first) or size > HEAVY_BYTES, _restored, saved, first[0], at[0])
+        return position, 0 if position is None else size
 
 
 def _restored(saved: SavedState, first: Sealed, sealed: Sealed) -> Position | None:

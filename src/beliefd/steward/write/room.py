@@ -6,7 +6,13 @@ from typing import Final
 import msgspec
 from msgspec.structs import replace
 
-from beliefd.kernel.approvals.commands import DecideApproval
+from beliefd.kernel.approvals.commands import (
+    DecideApproval,
+    ExpireApproval,
+    RevokeGrant,
+    WithdrawApproval,
+)
+from beliefd.kernel.attempts.commands import RecordAttempt
 from beliefd.kernel.beliefs.commands import (
     DeclareConclusion,
     DeclareSession,
@@ -16,15 +22,21 @@ from beliefd.kernel.beliefs.commands import (
     RequestTermination,
 )
 from beliefd.kernel.catalogues.commands import PinTools
-from beliefd.kernel.claims.commands import SubmitClaims
-from beliefd.kernel.commands import Command
+from beliefd.kernel.claims.commands import RetractClaims, SubmitClaims
+from beliefd.kernel.commands import VERB_OF, Command
+from beliefd.kernel.erasures.commands import Erase
 from beliefd.kernel.errors import BeliefdError, Code
+from beliefd.kernel.events import Event
 from beliefd.kernel.experiments.commands import RecordRun
+from beliefd.kernel.experiments.events import RunRecorded
 from beliefd.kernel.measurements.commands import Measure
 from beliefd.kernel.policy import Policy
-from beliefd.kernel.substrate.commands import Propose, RecordOutcome
+from beliefd.kernel.scheduling.commands import Interrupt, Resume, SetMode
+from beliefd.kernel.substrate.commands import Propose, RecordOutcome, RevokeCapability, StartCall
+from beliefd.kernel.substrate.events import OutcomeRecorded
 from beliefd.kernel.substrate.proposals import without_vector
 from beliefd.kernel.system.commands import SystemCommand
+from beliefd.kernel.transfers.commands import ReceiveLedger, SealSession, UnsealSession
 from beliefd.kernel.values import Principal
 from beliefd.steward.buckets import Buckets
 
@@ -42,6 +54,17 @@ LEAVES_LITTLE: Final[frozenset[type]] = frozenset({
     PinTools,
     *SystemCommand.__args__,
 })  # fmt: skip
+TAKEN_WHEN_FULL: Final[frozenset[type]] = frozenset({
+    # They take back, end or tighten something that is there, or say what came of it.
+    *(RetractClaims, WithdrawApproval, ExpireApproval, RevokeGrant, RevokeCapability, Erase),
+    *(Interrupt, Resume, SetMode, SealSession, UnsealSession, ReceiveLedger),
+    *(StartCall, RecordOutcome, RecordRun, RecordAttempt),
+    *(DeclareSession, Eliminate, Merge, RequestExit, RequestTermination),
+    *SystemCommand.__args__,
+})  # fmt: skip
+VERBS_THAT_FILL: Final = frozenset(verb for kind, verb in VERB_OF.items() if kind not in TAKEN_WHEN_FULL)
+SHARES: Final = 4
+"""One principal's commands may make so many-th part of what the state of a session may have."""
 BUNDLES: Final = (SubmitClaims, DecideApproval)
 """They have a bound of their own (`bundle_bytes`)."""
 
@@ -64,9 +87,19 @@ class Written:
             Code.RATE_LIMITED, message, {"limit": limit, "reason": LEDGER, "retry_after": wait}
         )
 
-    def add(self, principal: Principal, size: int, policy: Policy) -> None:
+    def add(self, principal_id: str, size: int, policy: Policy) -> None:
         limit = policy.bounds.written_per_hour
-        self._buckets.spend(f"ledger {principal.id}", limit / HOUR, limit, size)
+        self._buckets.spend(f"ledger {principal_id}", limit / HOUR, limit, size)
+
+
+def on_account_of(principal: Principal, event: Event) -> str:
+    """Whom it counts for. What the server says of a call or a run is there because of somebody."""
+    if principal.id.startswith(OWN):
+        if isinstance(event, OutcomeRecorded):
+            return event.call.agent_id
+        if isinstance(event, RunRecorded):
+            return event.run.started_by
+    return principal.id
 
 
 def stays(command: Command) -> bool:
@@ -99,9 +132,30 @@ def _size(command: Command) -> int:
         return 0  # it has no canonical form, and is refused for that
 
 
+def fills(command: Command, principal: Principal) -> bool:
+    """Is it something that a full session does not take?
+
+    INVARIANT: what ends, tightens or takes back is taken however full a session is.
+    """
+    if isinstance(command, DecideApproval):
+        return bool(command.claims)
+    return type(command) not in TAKEN_WHEN_FULL and not principal.id.startswith(OWN)
+
+
 def session_is_full(size: int, limit: int) -> BeliefdError:
-    message = (
-        f"the state of this session has {size} bytes, and at most {limit} are kept; go on in another session"
+    return _full(f"the state of this session has {size} bytes, and it may have {limit}", limit)
+
+
+def share_is_full(principal: Principal, size: int, limit: int) -> BeliefdError:
+    return _full(
+        f"commands of `{principal.id}` make about {size} bytes of the state of this session, and those of one"
+        f" principal may make {limit}",
+        limit,
     )
-    details = {"path": "session_id", "reason": SESSION, "limit": limit}
-    return BeliefdError(Code.QUOTA_EXCEEDED, message, details)
+
+
+def _full(what: str, limit: int) -> BeliefdError:
+    message = f"{what}; go on in another session: here eliminations, and what takes back or ends, are taken"
+    return BeliefdError(
+        Code.QUOTA_EXCEEDED, message, {"path": "session_id", "reason": SESSION, "limit": limit}
+    )

@@ -110,7 +110,8 @@ class SessionQueues:
             if queue.session_id in positions.chains.broken:
                 position = None
             policy = self._ports.in_force.policy
-            full = positions.is_full(queue.session_id)
+            coming = sum(call.attachments.size for call in queue.calls)
+            full = self._ports.may_fill(queue.session_id, coming)
             plain = not (full or _is_sealed(position)) and all(
                 call.is_plain and not may_withhold(policy, call.command) for call in queue.calls
             )

@@ -11,6 +11,7 @@ from collections import Counter
 from beliefd import tracing
 from beliefd.kernel.beliefs.commands import DeclareSession
 from beliefd.kernel.commands import Command
+from beliefd.kernel.substrate.commands import RecordOutcome
 from beliefd.kernel.system.state import SYSTEM
 from beliefd.kernel.values import Principal
 from beliefd.steward.buckets import Buckets
@@ -67,7 +68,8 @@ class Steward:
         """Queue a command; commands submitted in order are decided in order."""
         done: asyncio.Future[Outcome] = asyncio.get_running_loop().create_future()
         problem = self._written.problem(principal, self.in_force.policy)
-        if problem is not None and session_id != SYSTEM:  # operators revoke and adopt whenever they have to
+        # Operators revoke and adopt whenever they have to, and of what ran no outcome is lost.
+        if problem is not None and session_id != SYSTEM and not isinstance(command, RecordOutcome):
             self.counts.limited[LEDGER] += 1
             done.set_exception(problem)
             return done

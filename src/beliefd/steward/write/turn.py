@@ -27,7 +27,7 @@ from beliefd.kernel.values import DEFAULT_SPACE, Principal, Role, Tier
 from beliefd.ledger.chain import seal
 from beliefd.ledger.envelope import Entry, LedgerBroken, Sealed, head_of, read
 from beliefd.ledger.replay import Position
-from beliefd.ledger.state_hash import state_hash_due
+from beliefd.ledger.state_hash import STATE_HASH_EVERY, state_hash_due
 from beliefd.ledger.withheld import parts_of, said_in_withheld
 from beliefd.steward.environment import Environment
 from beliefd.steward.facts.finder import FactFinder, is_examined
@@ -36,6 +36,7 @@ from beliefd.steward.facts.resting import content_looked_at
 from beliefd.steward.offload import HEAVY_BYTES, in_pool, offload
 from beliefd.steward.policies import PolicyInForce
 from beliefd.steward.projections import TOUCHED_BY
+from beliefd.steward.write.fullness import Room
 from beliefd.steward.write.positions import Positions, pack, session_not_found
 from beliefd.steward.write.queued import (
     ANY_HEAD,
@@ -45,7 +46,7 @@ from beliefd.steward.write.queued import (
     recorded_request,
     request_hash_of,
 )
-from beliefd.steward.write.room import Written, refuse_too_large, session_is_full, stays
+from beliefd.steward.write.room import SHARES, Written, on_account_of, refuse_too_large
 from beliefd.steward.write.sealed import SealedRefusals
 from beliefd.steward.write.withholding import (
     Withheld,
@@ -75,6 +76,16 @@ class Ports(Struct, frozen=True):
     sealed: SealedRefusals
     written: Written
 
+    @property
+    def limit(self) -> int:
+        """How large the state of one session may be: it has to fit into the cache of all."""
+        return min(self.in_force.policy.bounds.kept_of_session, self.positions.limit)
+
+    def may_fill(self, session_id: str, coming: int) -> bool:
+        """May a session with `coming` more bytes have to be weighed before they are taken?"""
+        size = self.positions.sizes.of(session_id)
+        return (0 if size is None else size.bytes) + coming > self.limit // SHARES
+
 
 class Turn:
     """Everything is worked out here, then written at once."""
@@ -94,6 +105,7 @@ class Turn:
         self._saved_state: SavedState | None = None
         self._projected: dict[str, dict[tuple[str, ...], Row]] = {}
         self._rests_on: set[str] = set()
+        self._room = Room(session_id, ports.positions, ports.limit)
         self._space, self._declared_by = DEFAULT_SPACE, ""
         # Another policy may come into force while a turn waits for a detector or for the disk.
         self.policies: dict[str, Policy] = {}
@@ -105,7 +117,8 @@ class Turn:
         try:
             outcome = await self._first_answer(call) if call.key is not None else None
             if outcome is None:
-                await self._refuse_if_full(call.command)
+                seq = 0 if self._expected is None else self._expected.seq
+                await self._room.refuse_if_full(self.session, call.command, call.principal, seq, self.entries)
             findings = await self._findings(call) if outcome is None else None
             if outcome is None:
                 await self._withhold(call)
@@ -119,7 +132,7 @@ class Turn:
             self._outcomes.append((call, outcome))
         elif not self.admits(call):
             return  # what was found out took its time
-        elif call.is_heavy:
+        elif call.is_heavy or self._saves_much:
             await in_pool("decide", self.take_now, call, findings)
         else:
             self.take_now(call, findings)
@@ -149,21 +162,17 @@ class Turn:
                 span.fail(outcome.code)
         self._outcomes.append((call, outcome))
 
+    @property
+    def _saves_much(self) -> bool:
+        """May the state be saved with the next event, and is it long?"""
+        size = self._ports.positions.sizes.of(self._session_id)
+        seq = 1 if self.head is None else self.head.seq + 1
+        return size is not None and size.bytes > HEAVY_BYTES and seq % STATE_HASH_EVERY == 0
+
     def _said(self, call: QueuedCommand) -> tracing.Attributes:
         if call.trace is None:
             return {}
         return {"beliefd.verb": verb_of(call.command), "beliefd.session.id": self._session_id}
-
-    async def _refuse_if_full(self, command: Command) -> None:
-        """INVARIANT: the state of one session alone fits into the cache of all. What was written since it was
-        weighed is more than it has grown by, so it is weighed again before anybody is turned away."""
-        positions, session = self._ports.positions, self.session
-        if session is None or not stays(command) or not positions.is_full(self._session_id):
-            return
-        size = len((await in_pool("fold", pack, session, 0)).state)
-        positions.weighed(self._session_id, size)
-        if positions.is_full(self._session_id):
-            raise session_is_full(size, positions.limit)
 
     async def _findings(self, call: QueuedCommand) -> Findings | None:
         finder, policy, command = self._ports.finder, self._ports.in_force.policy, call.command
@@ -404,7 +413,8 @@ class Turn:
             decided[verdict] += 1
         for call, outcome in self._outcomes:
             if not isinstance(outcome, BeliefdError) and not outcome.repeated:
-                ports.written.add(call.principal, sizes[outcome.head.seq], ports.in_force.policy)
+                payer = on_account_of(call.principal, outcome.event)
+                ports.written.add(payer, sizes[outcome.head.seq], ports.in_force.policy)
             if call.done.done():
                 continue
             if not isinstance(outcome, BeliefdError):
