@@ -104,6 +104,21 @@ def rows_of(shown: str) -> list[str]:
     return [text_of(one) for one in re.findall(r"<tr data-row>(.*?)</tr>", shown, re.S)]
 
 
+def test_a_settled_change_of_status_shows_what_was_claimed_and_how_it_was_tested(
+    person: Person, story: Story, caller: httpx.Client
+) -> None:
+    asked = f"/v1/approvals?status=approved&session_id={story.session_id}"
+    settled = caller.get(asked).json()["approvals"]
+    (item,) = [one for one in settled if one["title"] == "update_epistemic_status wait"]
+    shown = person.read(f"/inbox/{item['approval_id']}")
+    told = text_of(shown)
+    assert "a wait takes 40 ms" in told
+    assert "When this was asked, it was unresolved and would have been supported" in told
+    assert "support, by " in told
+    assert 'href="/propositions/wait"' in shown
+    assert "Open until" not in told
+
+
 def test_a_card_tells_what_each_gate_saw_what_it_rests_on_and_what_a_mistake_costs(
     person: Person, story: Story, preset: Guarded, caller: httpx.Client
 ) -> None:

@@ -154,13 +154,13 @@ def card(answer: ApprovalCard) -> RenderableType:
         *_content(answer),
         *(Text(f"  ! {one.words}", "bold red" if one.grave else "yellow") for one in answer.signs),
         *(line for one in answer.measurements for line in measurement_lines(one)),
-        *([] if answer.proposition is None else [view(answer.proposition)]),
+        *_tested(answer),
         gate_table(answer.gates),
         *_warnings(answer),
         *before_lines(answer),
         *override_lines(answer.overridden),
         Text(f"in {visible(answer.session_title)}", "dim"),
-        Text(f"proposed by {names(answer.proposers)}, open until {answer.expires_at}"),
+        Text(f"proposed by {names(answer.proposers)}{_time_left(answer)}"),
     ]
     lines += approver_words(answer.approvals)
     lines += progress_lines(answer.progress)
@@ -174,10 +174,23 @@ def card(answer: ApprovalCard) -> RenderableType:
     return Group(*lines)
 
 
+def _time_left(answer: ApprovalCard) -> str:
+    if answer.status in OPEN:
+        return f", open until {answer.expires_at}"
+    return "" if answer.decided_at is None else f", settled at {answer.decided_at}"
+
+
 def _warnings(answer: ApprovalCard) -> list[RenderableType]:
     """Why a yes would be in vain, before it is given; and what became of one that was."""
     told = [] if answer.cannot_run is None else [Text(f"  ! {visible(answer.cannot_run)}", "bold red")]
     return [*told, *([] if answer.came_to is None else [Text(f"  {answer.came_to}", "bold")])]
+
+
+def _tested(answer: ApprovalCard) -> list[RenderableType]:
+    if answer.proposition is None:
+        return []
+    past = [] if answer.status in OPEN else [Text("  as it stood when it was asked for:", "dim")]
+    return [*past, view(answer.proposition)]
 
 
 @view.register

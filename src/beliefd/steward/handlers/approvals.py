@@ -286,7 +286,7 @@ class ApprovalHandlers(Struct, frozen=True):
             overridden=overridden_in(approval),
             ended={} if bundle is None else ended_claims(session.claims, bundle),
             corrects=None if bundle is None else correction_of(session.claims, bundle),
-            proposition=None if listed else await self._proposition(session, approval),
+            proposition=None if listed else await self._proposition(session, approval, subject),
             foreign=session.transfers.foreign,
             call=None if listed else await asked_call(self.store, session, approval),
             before=None if listed else await before(self.store, session, approval, subject),
@@ -318,11 +318,14 @@ class ApprovalHandlers(Struct, frozen=True):
         )
         return outlook(session, approval, facts)
 
-    async def _proposition(self, session: Session, approval: Approval) -> StatusCard | None:
-        """What is to be weighed, if the status of a proposition would change."""
-        subject = approval.subject
-        if approval.status not in OPEN or not isinstance(subject, IntentSubject) or subject.change is None:
+    async def _proposition(self, session: Session, approval: Approval, subject: Subject) -> StatusCard | None:
+        """What is to be weighed, if the status of a proposition would change; of what is settled, as it
+        stood when it was asked for."""
+        if not isinstance(subject, IntentSubject) or subject.change is None:
             return None
+        if approval.status not in OPEN:
+            at = await self.store.seq_of(session.session_id, approval.event_id)
+            session = (await self.positions.as_of(session.session_id, at)).counted
         return await status_card(self.store, session, subject.change, self.in_force.policy.firewall)
 
     async def _subject(self, session_id: str, approval: Approval) -> Subject:
