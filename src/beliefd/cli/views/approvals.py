@@ -9,7 +9,7 @@ from rich.text import Text
 
 from beliefd.cli.output import visible
 from beliefd.cli.short_ids import short
-from beliefd.cli.views.asked import before_lines, call_lines, why_lines
+from beliefd.cli.views.asked import before_lines, call_lines, told_lines, why_lines
 from beliefd.cli.views.claims import (
     approver_words,
     claim_view,
@@ -264,7 +264,7 @@ def _content(answer: ApprovalCard) -> list[RenderableType]:
         return [*correction_lines(answer.corrects), *claims]
     candidate = subject.candidate if isinstance(subject, CallSubject | DeltaSubject) else None
     if isinstance(candidate, CallCandidate):
-        return [*call_lines(answer, candidate), *why_lines(answer, candidate)]
+        return [*call_lines(answer, candidate), *told_lines(answer), *why_lines(answer, candidate)]
     label = LABELS[type(subject)]
     lines: list[RenderableType] = [Text(f"  {label} {about(subject, answer.title)}", "bold")]
     if isinstance(candidate, DeltaCandidate):
