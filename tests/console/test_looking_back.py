@@ -60,7 +60,12 @@ def test_a_slip_in_a_search_keeps_the_form_and_names_what_there_is(
 def test_where_the_only_ledger_is_broken_it_is_not_said_that_there_is_none() -> None:
     broken = BrokenLedger(session_id="s-1", seq=2, event_id=None, reason="its hash is another")
     found = SessionPage(sessions=[], next=None, broken=[broken])
-    told = shown(Seen("audit.html", {"problem": "", "asked": {}, "verbs": [], "sessions": found}))
+    told = shown(
+        Seen(
+            "audit.html",
+            {"problem": "", "going": None, "found": None, "asked": {}, "verbs": [], "sessions": found},
+        )
+    )
     assert "does not verify at event 2" in told
     assert "There is no session yet" not in told
 
