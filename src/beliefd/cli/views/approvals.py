@@ -303,6 +303,9 @@ def _change(change: Change) -> tuple[str, ...]:
 def decided(answer: DecidedApproval) -> RenderableType:
     status = answer.approval.came_to or answer.status
     head = Text.assemble((f"{status}  ", "bold"), visible(answer.approval.title))
+    by_caller = getattr(answer.approval.subject, "is_run_by_caller", False)
+    if answer.call is not None and answer.call.status == "scheduled" and by_caller:
+        return Group(head, Text("nothing has run yet: its agent makes the call itself", "dim"))
     if answer.call is not None:
         return Group(head, view(answer.call))
     if answer.intent is not None:
