@@ -13,13 +13,15 @@ from rich.console import Console
 from beliefd.cli.views.drawing import view
 from beliefd.client import Client
 from beliefd.kernel.approvals.state import CallSubject
+from beliefd.kernel.context.state import ContextRecord
 from beliefd.kernel.origin.facts import CallFacts
 from beliefd.kernel.substrate.shell import ShellFacts
 from beliefd.kernel.substrate.tools import CallFinding
 from beliefd.kernel.values import Role
 from beliefd.protocol.approvals import ApprovalCard
 from beliefd.steward.handlers.signs import Signs, signs_of
-from beliefd.testing.world import ONTOLOGY
+from beliefd.steward.handlers.user_texts import _shown
+from beliefd.testing.world import ANN, ONTOLOGY, World
 from tests.console.test_calls import Guarded, call_of, caller, preset
 from tests.console.visitor import Person, asked, session_of
 
@@ -220,3 +222,15 @@ def test_the_card_of_a_call_shows_what_the_user_said_until_that_is_erased(
     after = person.read(f"/inbox/{item}")
     assert "anna@example.com" not in after
     assert "[erased]" in after
+
+
+def test_what_the_user_said_is_told_to_nobody_who_may_not_read_that_content() -> None:
+    house = World()
+    sha256 = house.person(ANN).store_content(b'{"args":{},"text":"my own words"}').sha256
+    record = ContextRecord("ctx-1", "e-1", "user", "attested", "gateway://g", sha256)
+
+    def text(readable: frozenset[str] | None) -> str | None:
+        return house.run(lambda: _shown(house.store, record, readable)).text
+
+    assert text(None) == text(frozenset({"default"})) == "my own words"
+    assert text(frozenset({"elsewhere"})) is None
