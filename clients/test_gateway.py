@@ -224,7 +224,7 @@ def test_guard_is_one_line_in_front_of_a_server(place: Place) -> None:
             name = (waits.meta or {})["beliefd"]["approval_id"]
             yes = (*PROGRAM, "inbox", "approve", name, "--yes", "--data", str(data))
             told = await asyncio.to_thread(run, yes, place.environment(), place.work)
-            assert "its agent may make it until" in told.output, told
+            assert "its agent can make the call now, until" in told.output, told
             assert not (await client.call_tool("write_file", asked)).is_error
             path.unlink()
             assert (await client.call_tool("write_file", asked)).is_error

@@ -66,7 +66,7 @@ def test_what_an_injected_file_wants_waits_is_shown_with_its_origin_and_runs_onc
     for word in (STRANGER, "appears only in", "Bash"):
         assert word in card.output, card
     approved = inbox(place, shipped, "approve", item.approval_id, "--yes")
-    assert "its agent may make it until" in approved.output, approved
+    assert "its agent can make the call now, until" in approved.output, approved
     ended = CLAUDE.run(model, place, None, script, setup, stopped)
     assert [note["arguments"]["to"] for note in notes(place)] == [STRANGER], ended.story
     assert ended.answer == "done"

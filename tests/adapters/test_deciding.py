@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from beliefd.adapters.deciding import Conversation, Failed, Guard
-from beliefd.adapters.wanting import Decision
+from beliefd.adapters.wanting import Decision, refusal
 from beliefd.client import Client
 from beliefd.kernel.values import Principal, Role
 from tests.adapters.support import REASON, House, Wire, rules
@@ -129,6 +129,12 @@ def test_nothing_runs_when_the_server_does_not_answer(house: House, part: str, h
     assert call(talk, "note", tool).state == state
 
 
+def test_who_has_no_token_is_told_where_it_belongs() -> None:
+    decision = refusal("note", "the token is not known here", "UNAUTHORIZED")
+    assert "BELIEFD_TOKEN" in decision.words
+    assert "BELIEFD_TOKEN" not in refusal("note", "no", "FORBIDDEN").words
+
+
 def test_nothing_runs_when_no_server_is_there() -> None:
     talk, tool = Guard("test", Client("http://127.0.0.1:9")).conversation("talk"), Tool()
     assert call(talk, "note", tool).state == "refused"
@@ -161,7 +167,9 @@ def test_a_permit_for_other_arguments_is_none(house: House, monkeypatch: pytest.
 @pytest.mark.parametrize("args", [{"x": object()}, {"x": float("nan")}, {"x": 2**60}, {"x": "\ud800"}])
 def test_arguments_that_are_no_json_are_refused(house: House, args: dict[str, Any]) -> None:
     tool = Tool()
-    assert (call(house.talk(), "note", tool, **args).state, tool.ran) == ("refused", 0)
+    refused = call(house.talk(), "note", tool, **args)
+    assert (refused.state, tool.ran) == ("refused", 0)
+    assert isinstance(args["x"], float | int | str) or "`object` is not a kind of value" in refused.words
 
 
 @pytest.mark.parametrize(

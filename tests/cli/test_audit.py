@@ -325,3 +325,12 @@ def test_all_ledgers_of_a_server_are_verified_and_its_own_for_who_may_read_it(
     assert "1 ledgers checked" in other.stdout
     assert "left out: it takes the token of an admin" in other.stderr
     assert set(answer("audit", "verify", "--all", "--data", data)["sessions"]) == {worked, "system"}
+
+
+def test_an_event_whose_words_are_to_be_erased_is_named_by_its_number(data: Path, session: str) -> None:
+    at = ("--data", data)
+    answer("session", "eliminate", session, "a", "--source", "s", "--observation", "o", *at)
+    second = answer("audit", "show", session, *at)["events"][1]["event_id"]
+    told = beliefd("audit", "erase", session, "--event", "2", "--reason", "asked for", *at)
+    assert f"event `{second}` withholds nothing" in told.output
+    assert "no event `99`" in beliefd("audit", "erase", session, "--event", "99", "--reason", "x", *at).output

@@ -142,7 +142,9 @@ def test_to_approve_what_waits_for_its_caller_has_worked(office: Office) -> None
     waiting = answer(*asked, code=3)["results"][0]["approval_id"]
     approved = beliefd("inbox", "approve", waiting, "--yes", *office.ana)
     assert approved.exit_code == 0, approved.stderr
-    assert "approved, its agent may make it until 2" in approved.stdout
+    assert "approved; its agent can make the call now, until 2" in approved.stdout
+    assert "nothing has run yet: its agent makes the call itself" in approved.stdout
+    assert "ALLOWED" not in approved.stdout
     assert "null" not in approved.stdout, "it has no result yet"
     told = beliefd("audit", "who", "human://ana", *office.ana).stdout
     assert f"APPROVED {waiting}  allow elsewhere {{" in told

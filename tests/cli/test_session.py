@@ -270,3 +270,12 @@ def test_why_something_stands_is_told_too(data: Path, session: str) -> None:
     told = beliefd("session", "why", session, "a", "--data", data).stdout
     assert "nobody has spoken against it" in told
     assert "refused    o1 by operator://local: INVALID_HYPOTHESIS_ID" in told
+
+
+def test_a_hypothesis_that_was_misspelt_is_named_as_it_is_spelt(data: Path) -> None:
+    at = ("--data", data)
+    session = answer("session", "declare", "disk", "network", *at)["session_id"]
+    told = beliefd("session", "eliminate", session, "disc", *BY, *at)
+    assert told.exit_code == 4
+    assert "not declared in this session: `disc`; did you mean `disk`?" in told.output
+    assert "did you mean" not in beliefd("session", "eliminate", session, "zebra", *BY, *at).output

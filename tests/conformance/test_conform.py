@@ -138,7 +138,10 @@ def test_what_an_answer_must_not_hold_fails_it() -> None:
 def test_unknown_vectors_are_named() -> None:
     result = beliefd("conform", "--only", "nothing/*")
     assert result.exit_code == 2
-    assert "no vector is called `nothing/*`" in result.output
+    assert "no vector is called `nothing/*`; there are `" in result.output
+    assert "`sessions/*`" in result.output
+    near = beliefd("conform", "--only", "session/elim*")
+    assert "no vector is called `session/elim*`; did you mean `sessions/eliminate`" in near.output
 
 
 def test_what_a_wheel_holds_is_what_the_checkout_holds() -> None:

@@ -3,13 +3,16 @@
 import re
 import sqlite3
 from datetime import datetime, timedelta, timezone
+from html import unescape
 
 import httpx
 import pytest
 
+from beliefd.console.app import Seen
 from beliefd.kernel.errors import Code
 from beliefd.kernel.values import Role
-from tests.console.visitor import OWN, Person, asked, session_of
+from beliefd.protocol.beliefs import BrokenLedger, SessionPage
+from tests.console.visitor import OWN, Person, asked, session_of, shown
 from tests.http.calls import eliminate, error_of
 from tests.http.conftest import Tokens
 from tests.support.server import ServerProcess, server_process
@@ -21,16 +24,50 @@ def test_ledgers_are_searched_by_who_by_words_and_by_time(approver: Person, agen
     session_id, approval_id = asked(agent, "Drop the table of zebras")
     assert approver.decide(approval_id, decision="REJECTED", reason="zebras stay").status_code == 303
     shown = approver.read("/audit?text=ZEBRAS+stay")
-    assert "DECIDE_APPROVAL" in shown
+    assert re.findall(r'class="verb">(\w+)', shown) == ["DECIDE_APPROVAL"]
     assert f'href="/inbox/{approval_id}"' in shown
-    assert "SUBMIT_CLAIMS" not in shown
     by = approver.read(f"/audit?session={session_id}&actor=test-approver")
     assert re.findall(r'class="verb">(\w+)', by) == ["DECIDE_APPROVAL"]
     assert "Nothing matches" in approver.read(f"/audit?session={session_id}&until=2020-01-01")
-    assert "SUBMIT_CLAIMS" in approver.read(
-        f"/audit?session={session_id}&since=2020-01-01&verb=SUBMIT_CLAIMS"
-    )
+    since = approver.read(f"/audit?session={session_id}&since=2020-01-01&verb=SUBMIT_CLAIMS")
+    assert re.findall(r'class="verb">(\w+)', since) == ["SUBMIT_CLAIMS"]
     assert approver.http.get("/audit?session=none").status_code == 404
+
+
+def test_a_slip_in_a_search_keeps_the_form_and_names_what_there_is(
+    approver: Person, agent: httpx.Client
+) -> None:
+    session_id = session_of(agent)
+    asked_ = f"/audit?session={session_id}&text=zebras"
+    slips = {
+        "verb=ELIMINAT": "no verb `ELIMINAT`; did you mean `ELIMINATE`? verbs are ADD_CONTEXT, ",
+        "verb=what": "no verb `what`; verbs are ADD_CONTEXT, ",
+        "since=yesterday": "since",
+    }
+    for slip, words in slips.items():
+        found = approver.http.get(f"{asked_}&{slip}")
+        assert found.status_code == 400
+        assert words in unescape(found.text)
+        assert 'value="zebras"' in found.text
+        assert "&#34;path&#34;" not in found.text
+    form = approver.read("/audit")
+    assert '<option value="ELIMINATE">' in form
+    assert "any part of its id" in approver.read(f"/audit?session={session_id}&actor=nobody")
+    error = error_of(agent.get("/v1/audit?verb=eliminate"), 400, Code.INVALID_REQUEST)
+    assert "did you mean `ELIMINATE`?" in error["message"]
+
+
+def test_where_the_only_ledger_is_broken_it_is_not_said_that_there_is_none() -> None:
+    broken = BrokenLedger(session_id="s-1", seq=2, event_id=None, reason="its hash is another")
+    found = SessionPage(sessions=[], next=None, broken=[broken])
+    told = shown(
+        Seen(
+            "audit.html",
+            {"problem": "", "going": None, "found": None, "asked": {}, "verbs": [], "sessions": found},
+        )
+    )
+    assert "does not verify at event 2" in told
+    assert "There is no session yet" not in told
 
 
 def test_a_search_goes_on_where_it_ended(agent: httpx.Client) -> None:

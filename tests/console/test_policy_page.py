@@ -83,3 +83,25 @@ def test_a_call_that_waits_is_explained_from_its_card(preset: Guarded, caller: h
     assert answer.status_code == 200
     assert re.search(r'mail\.send <span class="outcome', answer.text)
     assert "guard." in answer.text[: answer.text.index("Explain a call")]
+
+
+def test_a_call_that_waits_is_explained_as_it_was_proposed_and_leads_back_to_its_card(
+    preset: Guarded, caller: httpx.Client
+) -> None:
+    session_id = session_of(caller)
+    item = call_of(preset, caller, session_id, to="eve@example.net", body="x")["approval_id"]
+    person = Person(preset[0], preset[1][Role.APPROVER])
+    card = person.read(f"/inbox/{item}")
+    form = dict(re.findall(r'<input type="hidden" name="(\w+)" value="([^"]*)">', card))
+    assert form["item"] == item
+    form = {name: unescape(form[name]) for name in ("what", "item", "tool", "session", "args")}
+    found = person.http.post("/policy", data=form, headers=OWN)
+    assert found.status_code == 200
+    explained = found.text.partition('id="explained"')[2].partition("</section>")[0]
+    assert f'href="/inbox/{item}"' in explained
+    assert "asks a person" in explained
+    assert "DENIED" not in explained
+    assert "nothing you can change" not in explained
+    assert "Not judged here: capability" not in explained
+    with_no_event = person.http.post("/policy", data={**form, "item": "apr-none"}, headers=OWN)
+    assert with_no_event.status_code == 200

@@ -61,7 +61,11 @@ def story(preset: Guarded) -> Story:
         )
         agent.enter_obligation(session_id, "look-twice", 2)
         agent.eliminate(
-            session_id, source_id="tool://ps", observation_id="ps-1", eliminated=["lock"], justification={}
+            session_id,
+            source_id="tool://ps",
+            observation_id="ps-1",
+            eliminated=["lock"],
+            justification={"because": "it is free"},
         )
         agent.speculate(session_id, "wait", [{"statement": "a zombie holds the lock"}])
         admin_headers = {"Authorization": f"Bearer {tokens[Role.ADMIN]}"}
@@ -102,6 +106,21 @@ def text_of(shown: str) -> str:
 
 def rows_of(shown: str) -> list[str]:
     return [text_of(one) for one in re.findall(r"<tr data-row>(.*?)</tr>", shown, re.S)]
+
+
+def test_a_settled_change_of_status_shows_what_was_claimed_and_how_it_was_tested(
+    person: Person, story: Story, caller: httpx.Client
+) -> None:
+    asked = f"/v1/approvals?status=approved&session_id={story.session_id}"
+    settled = caller.get(asked).json()["approvals"]
+    (item,) = [one for one in settled if one["title"] == "update_epistemic_status wait"]
+    shown = person.read(f"/inbox/{item['approval_id']}")
+    told = text_of(shown)
+    assert "a wait takes 40 ms" in told
+    assert "When this was asked, it was unresolved and would have been supported" in told
+    assert "support, by " in told
+    assert 'href="/propositions/wait"' in shown
+    assert "Open until" not in told
 
 
 def test_a_card_tells_what_each_gate_saw_what_it_rests_on_and_what_a_mistake_costs(
@@ -178,8 +197,10 @@ def test_a_session_tells_who_caused_each_step_why_and_how_far_its_duties_are(
         "ELIMINATE by agent://test-agent: 1 gone, 1 left",
     ]
     fallen = [text_of(one) for one in re.findall(r'<tr><td class="named">(.*?)</tr>', shown, re.S)]
-    assert fallen[0].startswith("disk tool://df used: 41 percent #")
-    assert fallen[1].startswith("lock tool://ps #")
+    assert fallen[0].startswith("disk tool://df agent://test-agent attested used: 41 percent #")
+    assert fallen[1].startswith("lock tool://ps agent://test-agent attested it is free #"), (
+        "and no `because:`"
+    )
     assert "look-twice: 1 of 2 eliminations" in text_of(shown)
     assert re.search(r'<progress id="obligation\.0" max="2" value="1">', shown)
     speculative, _, grounded = text_of(shown).partition("Grounded lane")
@@ -257,6 +278,8 @@ def test_a_proposition_leads_from_its_status_back_to_the_bytes(person: Person, s
     assert f"/sessions/{story.session_id}/experiments/{story.experiment_id}" in places
     assert any(one.startswith("/inbox/apr-") for one in places), "who allowed it"
     assert drawn[0].count("<path ") >= 4
+    evidence = [words for kind, words in boxes if kind == "validation-evidence"]
+    assert evidence == ["support, witnessed"]
     content = text_of(person.read(f"/content/{story.sha256}"))
     assert str(WAITS[0]) in content
     assert "Brought by encoder://test-encoder (encoder)" in content

@@ -247,6 +247,28 @@ def test_a_list_of_the_inbox_comes_without_what_takes_long_to_draw(house: World)
     assert house.person(ANN).show_approval(staged.approval_id or "").proposition is not None
 
 
+def test_a_settled_change_of_status_keeps_its_claim_and_what_was_tested(house: World) -> None:
+    agent, session_id = opened(house)
+    worded(house, session_id)
+    seen = house.person(ANN).observe(session_id, quantity="wait", unit="ms", values=WAITS)
+    ran = ran_on(house, session_id, seen.observation_id)
+    change = {"type": "update_epistemic_status", "claim_id": "wait", "to_status": "supported"}
+    staged = agent.stage_intent(session_id, {**change, "evidence_ids": [ran.run.evidence_id]})
+    name, ann = staged.approval_id or "", house.person(ANN)
+    waiting = ann.show_approval(name)
+    assert "open until" in drawn(waiting)
+    ann.decide_approval(name, "REJECTED", content_hash=waiting.content_hash)
+    ran_on(house, session_id, seen.observation_id)  # what comes later is none of what was decided on
+    settled = ann.show_approval(name)
+    assert settled.status == "rejected"
+    assert settled.proposition is not None
+    assert settled.proposition == waiting.proposition
+    shown = drawn(settled)
+    assert "a wait takes 40 ms" in shown
+    assert "as it stood when it was asked for" in shown
+    assert "open until" not in shown
+
+
 def test_data_that_do_not_fit_cannot_be_kept_out_by_declaring_that_there_are_none(house: World) -> None:
     agent, session_id = opened(house)
     ann = house.person(ANN)

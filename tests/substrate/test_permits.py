@@ -189,7 +189,9 @@ def test_what_waits_is_asked_once_and_begins_once_when_it_is_proposed_again(hous
     call_id = approve(house, first)
     assert house.agent.show_call(session, call_id).status == "scheduled"
     card = house.ann.show_approval(str(first.approval_id))
-    assert str(card.came_to).startswith("approved, its agent may make it until 2026-01-01T01:00:00")
+    assert str(card.came_to).startswith(
+        "approved; its agent can make the call now, until 2026-01-01T01:00:00"
+    )
     begun = ask(house.agent, session, wants("mail", token, "use-4", to="ana"))
     assert (begun.call_id, begun.status, begun.permit is not None) == (call_id, "running", True)
     for key in ("use-1", "use-4"):

@@ -59,7 +59,7 @@ def test_ask_wait_begin(web: Web) -> None:
     )
     call_id = decided["call"]["call_id"]
     assert decided["call"]["permit"] is None
-    assert decided["approval"]["came_to"].startswith("approved, its agent may make it until ")
+    assert decided["approval"]["came_to"].startswith("approved; its agent can make the call now, until ")
     begin = f"/v1/sessions/{web.session}/calls/{call_id}/begin"
     assert web.ask("tool", "POST", begin, {}).status_code == 403
     begun = web.post("agent", begin)

@@ -8,12 +8,16 @@ import msgspec
 from msgspec import Struct
 
 from beliefd.kernel.canonical import digest
+from beliefd.kernel.errors import Code
 from beliefd.protocol.approvals import inbox_page
 from beliefd.protocol.headlines import REPEATED, words_of
 from beliefd.protocol.substrate import CandidateAnswer
 
 MOST_RATIONALE: Final = 2_000
 MOST_REASONS: Final = 10
+SIGNED_OUT: Final = (
+    "; set BELIEFD_TOKEN to a token that `beliefd token create` printed, or give the client a `token`"
+)
 
 
 class Wanted(Struct, frozen=True):
@@ -63,7 +67,7 @@ def _plain(value: Any) -> Any:
     dump = getattr(value, "model_dump", None)
     if callable(dump):
         return dump(mode="json")
-    raise TypeError(f"a {type(value).__name__} is no JSON")
+    raise TypeError(f"`{type(value).__name__}` is not a kind of value that JSON has")
 
 
 class Decision(Struct, frozen=True, kw_only=True):
@@ -114,7 +118,8 @@ def verdict_on(asked: Wanted, answer: CandidateAnswer) -> Decision:
 
 
 def refusal(tool_id: str, why: str, code: str) -> Decision:
-    words = f"beliefd refused this call ({code}): {why}"
+    hint = SIGNED_OUT if code == Code.UNAUTHORIZED else ""
+    words = f"beliefd refused this call ({code}): {why}{hint}"
     return Decision(state="refused", words=words, code=code, tool_id=tool_id)
 
 

@@ -138,6 +138,12 @@ def whole_sessions(calls: "Calls", sessions: Iterable[str]) -> tuple[str, ...]:
     return tuple(whole_id(calls, {name: one}, name) if may_be_short(one) else one for one in sessions)
 
 
+def whole_events(calls: "Calls", session_id: str, events: Iterable[str]) -> tuple[str, ...]:
+    """The whole ids of several events of a session; each may be named by its number, too."""
+    name, asked = "event_id", [{"session_id": session_id, "event_id": one} for one in events]
+    return tuple(whole_id(calls, one, name) if name in shortened(one, ()) else one[name] for one in asked)
+
+
 def _number(given: Given, name: str) -> int | None:
     """The place of an event in the ledger, where it is named by that."""
     found = NUMBER.fullmatch(str(given.get(name))) if name in OF_EVENTS else None

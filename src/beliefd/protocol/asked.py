@@ -28,12 +28,36 @@ def instead_in(reason: str) -> dict[str, Any] | None:
         return None
 
 
+class UserText(Answer, frozen=True):
+    """Something that the session was told as the user's word, before it asked for a call.
+
+    `text` is its beginning, `cut` if there is more of it; null where it is `erased`, or is not kept any more.
+    `vouched` is false if it was not told by whom policy names.
+    """
+
+    context_id: str
+    told_by: str
+    text: str | None
+    cut: bool
+    erased: bool
+    vouched: bool
+
+    @property
+    def words(self) -> str:
+        """Its beginning, or why there is nothing to show."""
+        if self.text is None:
+            return "[erased]" if self.erased else "[not kept any more]"
+        return f"{self.text}…" if self.cut else self.text
+
+
 class AskedCall(Answer, frozen=True):
     """A tool call or a change of state as it was judged when it was asked for.
 
     `description` is the tool's own, `origin` are the values that were traced, each with where it stood,
     `reasons` what stood in the way with what was read. `policy_hash` is the policy that asked. `values_now`
     is what a change that waits would set or remove, as it is at the moment; what is not there is left out.
+    `told` is what the session was told as the user's word until then: the last texts, the newest last, and
+    only for those who may read its content.
     """
 
     description: str
@@ -43,6 +67,7 @@ class AskedCall(Answer, frozen=True):
     policy_hash: str
     run_by_caller: bool
     values_now: dict[str, Any] = {}
+    told: list[UserText] = []
 
 
 class DecidedBefore(Answer, frozen=True):

@@ -206,14 +206,24 @@ def parts(session_id: str, **asked: Any) -> Question:
     audit,
     SESSION,
     argument("digests", nargs=-1, metavar="[DIGEST]..."),
-    option("--event", "events", multiple=True, metavar="EVENT", help="All that this event withholds."),
+    option(
+        "--event",
+        "events",
+        multiple=True,
+        metavar="EVENT",
+        help="All that this event withholds, by its id or its `seq`.",
+    ),
     option("--context", is_flag=True, default=None, help="All texts that the session was told."),
     option("--reason", required=True, metavar="TEXT", help="Why. It stays: do not repeat what is erased."),
     NOTES,
 )
 def erase(session_id: str, digests: tuple[str, ...], events: tuple[str, ...], **asked: Any) -> Question:
     """Erase what SESSION mentions by DIGEST, for good. Its ledger says so, and still verifies."""
-    return lambda calls: calls.erase(session_id, digests=digests or None, events=events or None, **asked)
+    from beliefd.cli.short_ids import whole_events
+
+    return lambda calls: calls.erase(
+        session_id, digests=digests or None, events=whole_events(calls, session_id, events) or None, **asked
+    )
 
 
 def _export_cloud_events(

@@ -1,7 +1,8 @@
 """`beliefd conform`: what the four specifications ask for, clause by clause, on a server or the library."""
 
 import sys
-from typing import TYPE_CHECKING
+from difflib import get_close_matches
+from typing import TYPE_CHECKING, Final
 
 import click
 
@@ -12,6 +13,8 @@ from beliefd.kernel.errors import invalid
 
 if TYPE_CHECKING:
     from beliefd.conformance.report import Report
+
+NEAR: Final = 3
 
 
 @click.command()
@@ -38,10 +41,23 @@ def conform(
     with errors_exit(as_json):
         found = _report(url, token, change_policy, only)
         if not found.checks:
-            raise invalid(f"no vector is called `{only[0]}`", "--only")
+            raise invalid(f"no vector is called `{only[0]}`{_near(only[0])}", "--only")
     ended = Exit.REFUSED if found.failed else Exit.DEFERRED if found.partial else Exit.ALLOWED
     show(Reply(found, conformed(found)), as_json)
     sys.exit(ended)
+
+
+def _near(pattern: str) -> str:
+    """The vectors whose names are most like a pattern that fits none."""
+    from beliefd.conformance.checks import checks
+
+    names = [check.name for check in checks()]
+    near = get_close_matches(pattern.rstrip("*"), names, NEAR, cutoff=0.7)
+    if near:
+        return f"; did you mean {', '.join(f'`{one}`' for one in near)}?"
+    return (
+        f"; there are {', '.join(f'`{one}/*`' for one in sorted({name.partition('/')[0] for name in names}))}"
+    )
 
 
 def _report(url: str | None, token: str | None, change_policy: bool, only: tuple[str, ...]) -> "Report":

@@ -1,7 +1,8 @@
 """`beliefd session`: every verb of the belief protocol, and the questions about a session."""
 
 import sys
-from typing import Any
+from difflib import get_close_matches
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 from click import argument, option
@@ -11,7 +12,13 @@ from beliefd.cli.options import AT, CONDITIONS, CONTEXT, KEY, NOTES, SESSION, js
 from beliefd.cli.output import passed
 from beliefd.cli.target import Question, Target, asks, target_options
 from beliefd.kernel.canonical import MAX_SAFE_INTEGER
+from beliefd.kernel.errors import BeliefdError, Code
 
+if TYPE_CHECKING:
+    from beliefd.client.synchronous import Calls
+
+LOOKED_AT: Final = 10_000
+"""So many hypotheses that stand are compared with a name that is none."""
 OBLIGATION = argument("obligation_id", metavar="OBLIGATION")
 
 
@@ -107,7 +114,30 @@ def eliminate(
 ) -> Question:
     """Rule out HYPOTHESES that an observation contradicts."""
     reasons = justification if because is None else {**justification, "because": because}
-    return lambda calls: calls.eliminate(session_id, justification=reasons, cites=cites or None, **observed)
+
+    def eliminated(calls: "Calls") -> Any:
+        try:
+            return calls.eliminate(session_id, justification=reasons, cites=cites or None, **observed)
+        except BeliefdError as error:
+            raise _with_meant(calls, session_id, error) from None
+
+    return eliminated
+
+
+def _with_meant(calls: "Calls", session_id: str, error: BeliefdError) -> BeliefdError:
+    """With the hypothesis that was probably meant. It is no word of the ledger, which stays as it is."""
+    if error.code is not Code.INVALID_HYPOTHESIS_ID:
+        return error
+    try:
+        known = calls.query_belief(session_id, survivors_limit=LOOKED_AT).survivors
+    except BeliefdError:
+        return error
+    wrong = (error.details or {}).get("hypotheses") or ()
+    meant = dict.fromkeys(near for one in wrong for near in get_close_matches(one, known, 1))
+    if not meant:
+        return error
+    names = ", ".join(f"`{one}`" for one in meant)
+    return BeliefdError(error.code, f"{error.message}; did you mean {names}?", error.details)
 
 
 @asks(

@@ -155,13 +155,13 @@ def card(answer: ApprovalCard) -> RenderableType:
         *_content(answer),
         *(Text(f"  ! {one.words}", "bold red" if one.grave else "yellow") for one in answer.signs),
         *(line for one in answer.measurements for line in measurement_lines(one)),
-        *([] if answer.proposition is None else [view(answer.proposition)]),
+        *_tested(answer),
         gate_table(answer.gates),
         *_warnings(answer),
         *before_lines(answer),
         *override_lines(answer.overridden),
         Text(f"in {visible(answer.session_title)}", "dim"),
-        Text(f"proposed by {names(answer.proposers)}, open until {answer.expires_at}"),
+        Text(f"proposed by {names(answer.proposers)}{_time_left(answer)}"),
     ]
     lines += approver_words(answer.approvals)
     lines += progress_lines(answer.progress)
@@ -175,10 +175,23 @@ def card(answer: ApprovalCard) -> RenderableType:
     return Group(*lines)
 
 
+def _time_left(answer: ApprovalCard) -> str:
+    if answer.status in OPEN:
+        return f", open until {answer.expires_at}"
+    return "" if answer.decided_at is None else f", settled at {answer.decided_at}"
+
+
 def _warnings(answer: ApprovalCard) -> list[RenderableType]:
     """Why a yes would be in vain, before it is given; and what became of one that was."""
     told = [] if answer.cannot_run is None else [Text(f"  ! {visible(answer.cannot_run)}", "bold red")]
     return [*told, *([] if answer.came_to is None else [Text(f"  {answer.came_to}", "bold")])]
+
+
+def _tested(answer: ApprovalCard) -> list[RenderableType]:
+    if answer.proposition is None:
+        return []
+    past = [] if answer.status in OPEN else [Text("  as it stood when it was asked for:", "dim")]
+    return [*past, view(answer.proposition)]
 
 
 @view.register
@@ -246,7 +259,7 @@ def picture_lines(picture: DataPicture) -> list[str]:
 
 def _content(answer: ApprovalCard) -> list[RenderableType]:
     """All of what waits."""
-    from beliefd.cli.views.asked import call_lines, why_lines
+    from beliefd.cli.views.asked import call_lines, told_lines, why_lines
 
     subject = answer.subject
     if isinstance(subject, BundleSubject | InformationSubject):
@@ -254,7 +267,7 @@ def _content(answer: ApprovalCard) -> list[RenderableType]:
         return [*correction_lines(answer.corrects), *claims]
     candidate = subject.candidate if isinstance(subject, CallSubject | DeltaSubject) else None
     if isinstance(candidate, CallCandidate):
-        return [*call_lines(answer, candidate), *why_lines(answer, candidate)]
+        return [*call_lines(answer, candidate), *told_lines(answer), *why_lines(answer, candidate)]
     label = LABELS[type(subject)]
     lines: list[RenderableType] = [Text(f"  {label} {about(subject, answer.title)}", "bold")]
     if isinstance(candidate, DeltaCandidate):
@@ -293,6 +306,9 @@ def _change(change: Change) -> tuple[str, ...]:
 def decided(answer: DecidedApproval) -> RenderableType:
     status = answer.approval.came_to or answer.status
     head = Text.assemble((f"{status}  ", "bold"), visible(answer.approval.title))
+    by_caller = getattr(answer.approval.subject, "is_run_by_caller", False)
+    if answer.call is not None and answer.call.status == "scheduled" and by_caller:
+        return Group(head, Text("nothing has run yet: its agent makes the call itself", "dim"))
     if answer.call is not None:
         return Group(head, view(answer.call))
     if answer.intent is not None:

@@ -37,6 +37,18 @@ def _origins(found: Iterable[ValueFact]) -> list[Text]:
     ]
 
 
+def told_lines(card: ApprovalCard) -> list[Text]:
+    """What the session was told as the user's word, as far as it is kept."""
+    return [
+        Text.assemble(
+            ("  the user said " if one.vouched else "  as the user's word ", "dim"),
+            visible(one.words),
+            (f"  told by {visible(one.told_by)}", "dim"),
+        )
+        for one in (card.call.told if card.call is not None else ())
+    ]
+
+
 def why_lines(card: ApprovalCard, asked: CallCandidate | DeltaCandidate) -> list[Text]:
     """The agent's reason, and which rules stood in the way: what they say heads the card."""
     told = []

@@ -10,6 +10,7 @@ from msgspec import Struct
 from beliefd.console.app import LARGE, Visitor
 from beliefd.console.drawing import Step
 from beliefd.console.forms import number
+from beliefd.kernel.labels import ATTESTED
 from beliefd.protocol.visible import visible
 from beliefd.steward.offload import offload
 
@@ -35,8 +36,14 @@ class Judged(Struct, frozen=True):
     call: Called | None = None
 
 
+class Labelled(Struct, frozen=True):
+    label: str = ""
+
+
 class Change(Struct, frozen=True):
     eliminated: list[str] = []
+    label: str | None = None
+    evidence: Labelled | None = None
     kind: str = ""
     call: Called | None = None
     result: Judged | None = None
@@ -70,13 +77,14 @@ class Said(Struct, frozen=True):
 
 
 class Fallen(Struct, frozen=True):
-    """A hypothesis that fell: to whom, by what, and why."""
+    """A hypothesis that fell: who said so, which source they named, whether the server saw it, and why."""
 
     name: str
     seq: int
     event_id: str
     actor: str
     source: str
+    label: str
     because: str
 
 
@@ -138,7 +146,9 @@ def _take(past: Past, session_id: str, one: Entry) -> None:
             names.append(value)
     because = _because(said.justification)
     for name in one.delta.eliminated[: MOST_FALLEN - len(past.fallen)]:
-        past.fallen.append(Fallen(name, one.seq, one.event_id, one.actor.id, said.source_id, because))
+        past.fallen.append(
+            Fallen(name, one.seq, one.event_id, one.actor.id, said.source_id, _label(one), because)
+        )
 
 
 def along(visitor: Visitor, past: Past) -> dict[str, str]:
@@ -158,9 +168,18 @@ def _said(one: Entry) -> Said:
         return Said()
 
 
+def _label(one: Entry) -> str:
+    """What was taken over from another session has a label for each that spoke there."""
+    if one.verb == "MERGE":
+        return ""
+    return (one.delta.evidence.label if one.delta.evidence else one.delta.label) or ATTESTED
+
+
 def _because(justification: Any) -> str:
+    """The column is called so already."""
     if isinstance(justification, dict):
-        return ", ".join(f"{name}: {value}" for name, value in list(justification.items())[:4])
+        told = list(justification.items())[:4]
+        return ", ".join(str(value) if name == "because" else f"{name}: {value}" for name, value in told)
     return "" if justification is None else str(justification)
 
 

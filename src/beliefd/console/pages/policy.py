@@ -75,7 +75,24 @@ async def _explained(visitor: Visitor) -> Any:
     body: dict[str, Any] = {"call": call}
     if session := form.get("session", "").strip():
         body["session_id"] = session
+    if item := form.get("item", ""):
+        return await _explained_again(visitor, item, body)
     return await visitor.asker.ask("explain_policy", body=body)
+
+
+async def _explained_again(visitor: Visitor, item: str, otherwise: dict[str, Any]) -> Any:
+    """What waits, as it was proposed then, by whom and through what, under the policy of today."""
+    event_id, _, candidate = item.removeprefix("apr-").rpartition("-")
+    now: PolicyAnswer = await visitor.asker.ask("show_policy")
+    about = {"session_id": otherwise.get("session_id", ""), "event_id": event_id}
+    try:
+        body = {**about, "candidate": int(candidate), "policy": msgspec.to_builtins(now.policy)}
+        return await visitor.asker.ask("explain_policy", body=body)
+    except (ValueError, BeliefdError) as error:
+        # What was escalated was opened by no proposal.
+        if isinstance(error, BeliefdError) and error.code not in FORM:
+            raise
+        return await visitor.asker.ask("explain_policy", body=otherwise)
 
 
 async def _backtested(visitor: Visitor) -> Any:

@@ -66,8 +66,8 @@ async def _nodes(visitor: Visitor, found: PropositionView) -> list[Node]:
     # What the status rests on comes first; the other evidence stands below it, and nothing leads there.
     for piece in sorted(found.evidence[:TRACED], key=lambda one: one.evidence_id not in resting):
         giver = resting.get(piece.evidence_id, "")
-        words = f"{piece.outcome}, {piece.label}{'' if giver else ', unused'}"
-        nodes.append(Node(piece.evidence_id, 2, piece.kind, words, giver))
+        kind = piece.kind if piece.counts else "counts for nothing now"
+        nodes.append(Node(piece.evidence_id, 2, kind, f"{piece.outcome}, {piece.label}", giver))
         nodes += await _behind(visitor, piece)
     return nodes
 

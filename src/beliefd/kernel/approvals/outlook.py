@@ -106,5 +106,5 @@ def came_to(session: Session, approval: Approval) -> str | None:
         return CAME_TO["stopped"]
     call = session.substrate.calls.get(approval.led_to) if approval.led_to else None
     if call is not None and call.status == "scheduled" and call.is_run_by_caller:
-        return f"approved, its agent may make it until {call.deadline}"
+        return f"approved; its agent can make the call now, until {call.deadline}"
     return None if call is None else CAME_TO.get(call.status, "approved, and it runs")

@@ -29,7 +29,6 @@ from beliefd.kernel.errors import BeliefdError, Code, invalid
 from beliefd.kernel.facts import Facts
 from beliefd.kernel.intents.changes import WORDINGS
 from beliefd.kernel.state import Session
-from beliefd.kernel.values import Principal
 from beliefd.ledger.envelope import LedgerBroken
 from beliefd.ledger.replay import Position
 from beliefd.protocol.afterwards import correction_of, ended_claims, overridden_in, progress_of
@@ -154,7 +153,7 @@ class ApprovalHandlers(Struct, frozen=True):
             # Nor is a row that no event made: `projection check` names it.
             if approval is not None and approval.status == row.status and _is_wanted(approval, wanted):
                 async with self.drawing:
-                    card = await self._card(position, row.approval_id, call.principal, listed=True)
+                    card = await self._card(position, row.approval_id, call, listed=True)
                     cards.append(shortened(card))
                     if cards[-1].shortened:
                         # A long item takes milliseconds and a page has hundreds: of all pages that are drawn,
@@ -179,7 +178,7 @@ class ApprovalHandlers(Struct, frozen=True):
             position = await self._holding(name)
         if name not in position.session.approvals.by_id:
             raise not_found(Code.APPROVAL_NOT_FOUND, "approval", name, f" at event {at}: it was opened later")
-        return await self._card(position, name, call.principal)
+        return await self._card(position, name, call)
 
     async def _is_settled(self, approval_id: str) -> bool:
         return not _waits(await self._holding(approval_id), approval_id)
@@ -205,7 +204,7 @@ class ApprovalHandlers(Struct, frozen=True):
             else judged(event.gated, outcome.head.event_id, proposer, outcome.session)
         )
         after = Position(outcome.session, outcome.head)
-        card = await self._card(after, event.approval_id, call.principal)
+        card = await self._card(after, event.approval_id, call)
         if recorded and event.approval.led_to:
             now = (await self.positions.existing(outcome.session.session_id)).session
             card = replace(card, came_to=came_to(now, event.approval))
@@ -242,7 +241,7 @@ class ApprovalHandlers(Struct, frozen=True):
         session_id = position.session.session_id
         outcome, _ = await submit_for(call, self.submit, session_id, command, ApprovalClosed)
         after = Position(outcome.session, outcome.head)
-        return await self._card(after, command.approval_id, call.principal)
+        return await self._card(after, command.approval_id, call)
 
     async def _holding(self, approval_id: str, at: int | None = None) -> Position:
         """The session that an approval belongs to, now or right after event `at`."""
@@ -252,7 +251,7 @@ class ApprovalHandlers(Struct, frozen=True):
         return await self.positions.as_of(row.session_id, at)
 
     async def _card(
-        self, position: Position, approval_id: str, who: Principal, *, listed: bool = False
+        self, position: Position, approval_id: str, call: Call, *, listed: bool = False
     ) -> ApprovalCard:
         """One item as somebody sees it. In a list it comes without what takes long to draw."""
         session = position.counted
@@ -278,7 +277,7 @@ class ApprovalHandlers(Struct, frozen=True):
             asking=list(approval.asking),
             cannot_run=today.cannot_run,
             came_to=came_to(session, approval),
-            allowed_decisions=open_to(approval, today, who),
+            allowed_decisions=open_to(approval, today, call.principal),
             approvals=[*approval.earlier, *approval.approvals],
             on_approval=_on_approval(approval, today),
             audit_head_event_id=position.head.event_id,
@@ -286,9 +285,9 @@ class ApprovalHandlers(Struct, frozen=True):
             overridden=overridden_in(approval),
             ended={} if bundle is None else ended_claims(session.claims, bundle),
             corrects=None if bundle is None else correction_of(session.claims, bundle),
-            proposition=None if listed else await self._proposition(session, approval),
+            proposition=None if listed else await self._proposition(session, approval, subject),
             foreign=session.transfers.foreign,
-            call=None if listed else await asked_call(self.store, session, approval),
+            call=None if listed else await asked_call(self.store, session, approval, call.readable),
             before=None if listed else await before(self.store, session, approval, subject),
             follows=None if listed else await edited_from(self.store, session, approval, subject),
             session_title=session_title(session),
@@ -318,11 +317,14 @@ class ApprovalHandlers(Struct, frozen=True):
         )
         return outlook(session, approval, facts)
 
-    async def _proposition(self, session: Session, approval: Approval) -> StatusCard | None:
-        """What is to be weighed, if the status of a proposition would change."""
-        subject = approval.subject
-        if approval.status not in OPEN or not isinstance(subject, IntentSubject) or subject.change is None:
+    async def _proposition(self, session: Session, approval: Approval, subject: Subject) -> StatusCard | None:
+        """What is to be weighed, if the status of a proposition would change; of what is settled, as it
+        stood when it was asked for."""
+        if not isinstance(subject, IntentSubject) or subject.change is None:
             return None
+        if approval.status not in OPEN:
+            at = await self.store.seq_of(session.session_id, approval.event_id)
+            session = (await self.positions.as_of(session.session_id, at)).counted
         return await status_card(self.store, session, subject.change, self.in_force.policy.firewall)
 
     async def _subject(self, session_id: str, approval: Approval) -> Subject:

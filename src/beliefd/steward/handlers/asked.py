@@ -13,9 +13,10 @@ from beliefd.kernel.state import Session
 from beliefd.kernel.substrate.events import CandidateResult
 from beliefd.kernel.substrate.tools import CallFinding, ProposalFindings
 from beliefd.ledger.envelope import Entry
-from beliefd.protocol.asked import AskedCall, DecidedBefore, instead_in
+from beliefd.protocol.asked import AskedCall, DecidedBefore, UserText, instead_in
 from beliefd.steward.entries import entry_of
-from beliefd.stores.base import Store
+from beliefd.steward.handlers.user_texts import user_texts
+from beliefd.stores.base import Store, Within
 
 SOUGHT: Final = 5_000
 """In a session with more items than this, the same content is not looked for."""
@@ -26,14 +27,17 @@ SAID: Final = ("approved", "rejected")
 """Settled by a word that the item keeps, with its time."""
 
 
-async def asked_call(store: Store, session: Session, approval: Approval) -> AskedCall | None:
+async def asked_call(
+    store: Store, session: Session, approval: Approval, readable: Within
+) -> AskedCall | None:
     """How a call or a change of state was judged when it was asked for."""
     if not isinstance(approval.subject, CallSubject | DeltaSubject):
         return None
     entry = await entry_of(store, session.session_id, approval.event_id)
     for place, result in enumerate(results_of(entry.delta)):
         if result.approval is not None and result.approval.approval_id == approval.approval_id:
-            return _asked(entry, result, _finding(entry, place), _values_now(session, approval))
+            told = await user_texts(store, session, entry.seq, readable)
+            return _asked(entry, result, _finding(entry, place), _values_now(session, approval), told)
     return None
 
 
@@ -52,7 +56,11 @@ def _values_now(session: Session, approval: Approval) -> dict[str, Any]:
 
 
 def _asked(
-    entry: Entry, result: CandidateResult, found: CallFinding | None, values_now: dict[str, Any]
+    entry: Entry,
+    result: CandidateResult,
+    found: CallFinding | None,
+    values_now: dict[str, Any],
+    told: list[UserText],
 ) -> AskedCall:
     definition = None if found is None else found.definition
     return AskedCall(
@@ -63,6 +71,7 @@ def _asked(
         policy_hash=entry.policy_hash,
         run_by_caller=definition is not None and definition.is_run_by_caller,
         values_now=values_now,
+        told=told,
     )
 
 

@@ -2,11 +2,13 @@
 
 import asyncio
 from collections.abc import AsyncIterator
+from difflib import get_close_matches
 from typing import Final
 
 import msgspec
 from msgspec import Raw, Struct
 
+from beliefd.kernel.commands import COMMAND_OF
 from beliefd.kernel.errors import invalid
 from beliefd.kernel.system.state import SYSTEM
 from beliefd.kernel.values import seconds
@@ -161,11 +163,20 @@ def _wanted(call: Call) -> Wanted:
     actor = (query["actor"] or "").lower()
     return Wanted(
         actor=actor,
-        verb=query["verb"] or "",
+        verb=_verb(query["verb"]),
         since=_moment(query["since"], "since", "T00:00:00Z"),
         until=_moment(query["until"], "until", "T23:59:59.999999Z"),
         needles=(*tool, *text, *([msgspec.json.encode(actor)[1:-1].lower()] if actor else [])),
     )
+
+
+def _verb(name: str | None) -> str:
+    """A verb that no ledger can have is a slip of the pen, and no question to which nothing is the answer."""
+    if name is None or name in COMMAND_OF:
+        return name or ""
+    near = get_close_matches(name.upper(), COMMAND_OF, 1)
+    meant = f"; did you mean `{near[0]}`?" if near else ""
+    raise invalid(f"no verb `{name}`{meant or ';'} verbs are {', '.join(sorted(COMMAND_OF))}", "verb")
 
 
 def _moment(text: str | None, name: str, of_day: str) -> float | None:
