@@ -4,7 +4,6 @@ It shares no code with the kernel, only the policy as a value. It looks at every
 told by the answers only which ids were given.
 """
 
-import json
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -87,9 +86,8 @@ def highest(claims: list[dict[str, Any]], policy: Policy, who: str) -> str:
 
 
 def said(claim: dict[str, Any]) -> str:
-    """What a claim says and decides, without its numbers and its evidence."""
-    kept = ("statement", "claim_type", "action", "about")
-    return json.dumps({name: value for name, value in claim.items() if name in kept}, sort_keys=True)
+    """The words of a claim alone: another type, action or subject makes nothing else of it."""
+    return str(claim["statement"])
 
 
 def is_person(principal: Principal) -> bool:
