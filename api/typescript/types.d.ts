@@ -414,7 +414,7 @@ export type Asked = {
   k?: number | null;
 };
 
-/** A tool call or a change of state as it was judged when it was asked for. `description` is the tool's own, `origin` are the values that were traced, each with where it stood, `reasons` what stood in the way with what was read. `policy_hash` is the policy that asked. `values_now` is what a change that waits would set or remove, as it is at the moment; what is not there is left out. */
+/** A tool call or a change of state as it was judged when it was asked for. `description` is the tool's own, `origin` are the values that were traced, each with where it stood, `reasons` what stood in the way with what was read. `policy_hash` is the policy that asked. `values_now` is what a change that waits would set or remove, as it is at the moment; what is not there is left out. `told` is what the session was told as the user's word until then: the last texts, the newest last, and only for those who may read its content. */
 export type AskedCall = {
   /** `description` is the tool's own, `origin` are the values that were traced, each with where it stood, `reasons` what stood in the way with what was read. */
   description: string;
@@ -430,6 +430,8 @@ export type AskedCall = {
   run_by_caller: boolean;
   /** `values_now` is what a change that waits would set or remove, as it is at the moment; what is not there is left out. */
   values_now?: Record<string, unknown>;
+  /** `told` is what the session was told as the user's word until then: the last texts, the newest last, and only for those who may read its content. */
+  told?: Array<UserText>;
 };
 
 /** A witness that this server submits checkpoints to, at `url`: the size that it has cosigned last, as far as this server knows, and what has come of the newest one otherwise. */
@@ -1366,7 +1368,7 @@ export type ClaimBundle = {
   corrects?: Corrects;
 };
 
-/** Facts for the gates. `content` says, for each SHA-256 whose bytes are at hand, whether they match. `others` is there if more than one detector was asked: what those after the first found. `brought` says who stored that content. `seen` are the cited calls whose results say what no caller of the session had put in. `unheard` are cited calls and `unhashed` is stored content that were not looked at, because the bundle cites too many; entries without them say of such what they say of what nobody has seen. `measured` is what came of the raw answers that came with claims, by the claim's id. `tools` are the tiers, as registered, declared or pinned, of the tools that claims name; one that is not there is not known. Of a tool in a catalogue the name is the catalogue's, a line break and its own. Entries without it are older than the rules about origins, actions and evidence, and are judged without them. `fallen` is there if claims are about eliminated hypotheses: the event that eliminated each. `rejected` is what people rejected in other sessions, by the digest of the words. Entries without it are older than the rule that a gate which people overrode did not pass. `corrected` is the published bundle that this one corrects. `pending` is there if as many items wait because of the proposer as policy allows: how many those are. `authority` is how those stand now whose word or tier is used. Entries without it are older than the rules that authority is judged when it is used, and that a yes answers the gates that were shown. With `by_rights`, that standing is the one in the session's space. With `by_words`, it is remembered by the words alone who shaped a claim. */
+/** Facts for the gates. `content` says, for each SHA-256 whose bytes are at hand, whether they match. `others` is there if more than one detector was asked: what those after the first found. `brought` says who stored that content. `seen` are the cited calls whose results say what no caller of the session had put in. `unheard` are cited calls and `unhashed` is stored content that were not looked at, because the bundle cites too many, and `unread` are cited calls whose caller had put in more than can be compared; entries without them say of such what they say of what nobody has seen. `measured` is what came of the raw answers that came with claims, by the claim's id. `tools` are the tiers, as registered, declared or pinned, of the tools that claims name; one that is not there is not known. Of a tool in a catalogue the name is the catalogue's, a line break and its own. Entries without it are older than the rules about origins, actions and evidence, and are judged without them. `fallen` is there if claims are about eliminated hypotheses: the event that eliminated each. `rejected` is what people rejected in other sessions, by the digest of the words. Entries without it are older than the rule that a gate which people overrode did not pass. `corrected` is the published bundle that this one corrects. `pending` is there if as many items wait because of the proposer as policy allows: how many those are. `authority` is how those stand now whose word or tier is used. Entries without it are older than the rules that authority is judged when it is used, and that a yes answers the gates that were shown. With `by_rights`, that standing is the one in the session's space. With `by_words`, it is remembered by the words alone who shaped a claim. */
 export type ClaimFindings = {
   /** Which command these facts are for */
   of: "claims";
@@ -1380,9 +1382,11 @@ export type ClaimFindings = {
   brought?: Record<string, Array<Bringer>>;
   /** `seen` are the cited calls whose results say what no caller of the session had put in. */
   seen?: Array<string>;
-  /** `unheard` are cited calls and `unhashed` is stored content that were not looked at, because the bundle cites too many; entries without them say of such what they say of what nobody has seen. */
+  /** `unheard` are cited calls and `unhashed` is stored content that were not looked at, because the bundle cites too many, and `unread` are cited calls whose caller had put in more than can be compared; entries without them say of such what they say of what nobody has seen. */
   unheard?: Unread;
-  /** `unheard` are cited calls and `unhashed` is stored content that were not looked at, because the bundle cites too many; entries without them say of such what they say of what nobody has seen. */
+  /** `unheard` are cited calls and `unhashed` is stored content that were not looked at, because the bundle cites too many, and `unread` are cited calls whose caller had put in more than can be compared; entries without them say of such what they say of what nobody has seen. */
+  unread?: Unread;
+  /** `unheard` are cited calls and `unhashed` is stored content that were not looked at, because the bundle cites too many, and `unread` are cited calls whose caller had put in more than can be compared; entries without them say of such what they say of what nobody has seen. */
   unhashed?: Unread;
   /** How many proposals the principal has made within the window */
   recent?: number;
@@ -2490,7 +2494,7 @@ export type EvidencePointer = {
   retrieved_at: string;
 };
 
-/** What counts as evidence. `hash: strict` refuses digests that are not SHA-256. `require` is how far a claim's best evidence must be known here: in one word, or by type of claim, or by tier too. What is said of a tier holds for those above it, until one of them has a word of its own. Of a type or a tier that it leaves out the default holds, or with `otherwise: attested` nothing is asked for. That a claim names no evidence at all is published with it, unless `unnamed` is `untold`. */
+/** What counts as evidence. `hash: strict` refuses digests that are not SHA-256. `require` is how far a claim's best evidence must be known here: in one word, or by type of claim, or by tier too. What is said of a tier holds for those above it, until one of them has a word of its own. Of a type or a tier that it leaves out the default holds, or with `otherwise: attested` nothing is asked for. What is said of a tier below the one that a default begins at takes nothing from it. That a claim names no evidence at all is published with it, unless `unnamed` is `untold`. */
 export type EvidencePolicy = {
   /** The best evidence must be at least this sure */
   min_confidence?: number;
@@ -3564,9 +3568,9 @@ export type LedgerUnarchived = {
   eliminated?: Array<string>;
 };
 
-/** What one principal may take up of what all share. Past it, the answer is `RATE_LIMITED`. `bytes_in_flight` (of bodies that are not answered yet, and of large answers that are not taken yet) holds per server process; one body or answer alone may always be as large as its operation allows. `requests_per_second` and `ledger_bytes_per_hour`, what its commands write into ledgers, 34359738368 unless given, hold for all servers on one PostgreSQL together, and per process on other stores. `pending_approvals` are items in the inbox that wait because of this principal, and `running_experiments` its runs under way, in all sessions and counted over all processes on one store; `open_sessions` are those it declared and that have not ended. `bundle_bytes` is how large one bundle of claims may be, which stays in memory while it waits for a person; answers that come with it to be measured are not counted. `command_bytes` is likewise how large one command may be that stays in the state of its session, such as a proposal or something to remember: 524288 unless given. */
+/** What one principal may take up of what all share. Past it, the answer is `RATE_LIMITED`. `bytes_in_flight` (of bodies that are not answered yet, and of large answers that are not taken yet) holds per server process; one body or answer alone may always be as large as its operation allows. `requests_per_second` and `ledger_bytes_per_hour`, what its commands and the results of its calls write into ledgers, 34359738368 unless given, hold for all servers on one PostgreSQL together, and per process on other stores. `pending_approvals` are items in the inbox that wait because of this principal, and `running_experiments` its runs under way, in all sessions and counted over all processes on one store; `open_sessions` are those it declared and that have not ended. `bundle_bytes` is how large one bundle of claims may be, which stays in memory while it waits for a person; answers that come with it to be measured are not counted. `command_bytes` is likewise how large one command may be that stays in the state of its session, such as a proposal or something to remember: 524288 unless given. `session_bytes` is how large the state of one session may be as it is saved, 67108864 unless given, and never more than the states of all sessions in memory; commands of one principal may make a quarter of that. */
 export type LimitsPolicy = {
-  /** `requests_per_second` and `ledger_bytes_per_hour`, what its commands write into ledgers, 34359738368 unless given, hold for all servers on one PostgreSQL together, and per process on other stores. */
+  /** `requests_per_second` and `ledger_bytes_per_hour`, what its commands and the results of its calls write into ledgers, 34359738368 unless given, hold for all servers on one PostgreSQL together, and per process on other stores. */
   requests_per_second?: number;
   /** `bytes_in_flight` (of bodies that are not answered yet, and of large answers that are not taken yet) holds per server process; one body or answer alone may always be as large as its operation allows. */
   bytes_in_flight?: number;
@@ -3580,8 +3584,10 @@ export type LimitsPolicy = {
   bundle_bytes?: number;
   /** `command_bytes` is likewise how large one command may be that stays in the state of its session, such as a proposal or something to remember: 524288 unless given. */
   command_bytes?: number;
-  /** `requests_per_second` and `ledger_bytes_per_hour`, what its commands write into ledgers, 34359738368 unless given, hold for all servers on one PostgreSQL together, and per process on other stores. */
+  /** `requests_per_second` and `ledger_bytes_per_hour`, what its commands and the results of its calls write into ledgers, 34359738368 unless given, hold for all servers on one PostgreSQL together, and per process on other stores. */
   ledger_bytes_per_hour?: number;
+  /** `session_bytes` is how large the state of one session may be as it is saved, 67108864 unless given, and never more than the states of all sessions in memory; commands of one principal may make a quarter of that. */
+  session_bytes?: number;
 };
 
 /** Evidence and its role, and what of the session's hypotheses fell by it; or why nothing did. */
@@ -3732,7 +3738,7 @@ export type Measured = {
   eliminated?: Array<string>;
 };
 
-/** What was measured of a claim's words: the receipt with the highest value of all that count for them. `cited` is the one that the claim itself names, `receipts` is how many count. */
+/** What was measured of a claim's words: the receipt with the highest value of all that count for them. `cited` is the one that the claim itself names, `receipts` is how many count. `own_words` is there if the receipt is of words that only look like the claim's: how well those very words were measured. */
 export type MeasuredStanding = {
   /** Id of a measurement of uncertainty */
   measurement_id: string;
@@ -3746,6 +3752,8 @@ export type MeasuredStanding = {
   receipts?: number;
   /** `cited` is the one that the claim itself names, `receipts` is how many count. */
   cited?: CitedReceipt;
+  /** `own_words` is there if the receipt is of words that only look like the claim's: how well those very words were measured. */
+  own_words?: "attested" | "declared" | "witnessed";
 };
 
 /** The contract's four fields, and how they came about. `clusters` holds places in `answers`. `calibration` is the hash of the version of the kept set that was used. */
@@ -6154,7 +6162,7 @@ export type ToolCall = {
   qos?: "background" | "interactive" | "maintenance";
 };
 
-/** A tool as declared. The `*_args` name the arguments that hold paths and addresses. `uses` is what is reserved for a call before it begins. Calls of a `concurrent` tool that changes nothing may run beside others of their proposal. A tool whose `executor` is its `caller` is run by whoever is let through with it, somewhere else, and the outcome is reported here. `shell_args` are arguments that a shell reads as commands there, `workspace_args` files that it writes there. `network: false` says that no call of it ever reaches the network; one that does not say so is off where a mode has switched that off. */
+/** A tool as declared. The `*_args` name the arguments that hold paths and addresses. `uses` is what is reserved for a call before it begins. Calls of a `concurrent` tool that changes nothing may run beside others of their proposal. A tool whose `executor` is its `caller` is run by whoever is let through with it, somewhere else, and the outcome is reported here. `shell_args` are arguments that a shell reads as commands there, `workspace_args` files that it writes there, `patch_args` patches that name such files. `network: false` says that no call of it ever reaches the network; one that does not say so is off where a mode has switched that off. */
 export type ToolDefinition = {
   /** JSON Schema of the arguments */
   schema?: Record<string, unknown>;
@@ -6180,10 +6188,12 @@ export type ToolDefinition = {
   concurrent?: boolean;
   /** A tool whose `executor` is its `caller` is run by whoever is let through with it, somewhere else, and the outcome is reported here. */
   executor?: "caller";
-  /** `shell_args` are arguments that a shell reads as commands there, `workspace_args` files that it writes there. */
+  /** `shell_args` are arguments that a shell reads as commands there, `workspace_args` files that it writes there, `patch_args` patches that name such files. */
   shell_args?: Array<string>;
-  /** `shell_args` are arguments that a shell reads as commands there, `workspace_args` files that it writes there. */
+  /** `shell_args` are arguments that a shell reads as commands there, `workspace_args` files that it writes there, `patch_args` patches that name such files. */
   workspace_args?: Array<string>;
+  /** `shell_args` are arguments that a shell reads as commands there, `workspace_args` files that it writes there, `patch_args` patches that name such files. */
+  patch_args?: Array<string>;
   /** Whether it may reach the network */
   network?: boolean;
 };
@@ -6342,6 +6352,22 @@ export type UsedAt = {
   event_id: string;
   /** When, in UTC */
   at: string;
+};
+
+/** Something that the session was told as the user's word, before it asked for a call. `text` is its beginning, `cut` if there is more of it; null where it is `erased`, or is not kept any more. `vouched` is false if it was not told by whom policy names. */
+export type UserText = {
+  /** Id of something that the session was told */
+  context_id: string;
+  /** Who told it */
+  told_by: string;
+  /** `text` is its beginning, `cut` if there is more of it; null where it is `erased`, or is not kept any more. */
+  text: string | null;
+  /** `text` is its beginning, `cut` if there is more of it; null where it is `erased`, or is not kept any more. */
+  cut: boolean;
+  /** `text` is its beginning, `cut` if there is more of it; null where it is `erased`, or is not kept any more. */
+  erased: boolean;
+  /** `vouched` is false if it was not told by whom policy names. */
+  vouched: boolean;
 };
 
 /** The most that one call uses, as its tool declares it; None is what it does not say. */
