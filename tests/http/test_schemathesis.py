@@ -79,6 +79,7 @@ BEYOND_SCHEMA = {
     r"^there is no constraint `|cannot both hold; |^`when` is not an object": "a promise about nothing",
     r"^patterns without bounds are for ledgers": "what is for old ledgers only",
     r"^give one of `call`, `delta`|^`event_id` needs|^`state` is given or|^`at` goes with": "one question",
+    r"^no verb `.*; verbs are ": "a verb that nobody has",
     r"^no event `|is no decision about a proposal$|^the proposal has \d+ candidates": "no decision",
     r"^a claim is named twice": "one claim in two places",
     r"^an announcement has a `join_key`|^context of kind `|^a result names its tool": "another kind",
