@@ -3,7 +3,9 @@
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
+from beliefd.kernel.limits import LimitsPolicy
 from tests.substrate.conftest import Build
 from tests.substrate.support import ALLOW_ALL, ToolWorld, codes, one, rules, tool_call, with_tools
 
@@ -78,7 +80,8 @@ def test_arguments_must_fit_the_schema_of_the_tool_and_of_the_policy(build: Buil
     house.check(session)
 
 
-def test_errors_about_huge_arguments_stay_short(house: ToolWorld) -> None:
+def test_errors_about_huge_arguments_stay_short(build: Build) -> None:
+    house = build(policy=replace(rules(all=ALLOW_ALL), limits=LimitsPolicy(command_bytes=2**24)))
     house.toolbox.add(
         "numbers", lambda items: 1, schema={"properties": {"items": {"items": {"type": "integer"}}}}
     )

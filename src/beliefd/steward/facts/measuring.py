@@ -19,7 +19,6 @@ from beliefd.kernel.values import Method, TierName
 from beliefd.llm.port import LanguageModel
 from beliefd.steward.offload import PASSING, offload
 from beliefd.stores.base import CalibrationRow, Store
-from beliefd.uncertainty.affirming import uncertain_of
 from beliefd.uncertainty.calibrations import calibrated, decoded
 from beliefd.uncertainty.confidence_score import confidence_score, fit_temperature
 from beliefd.uncertainty.equivalence.judges import Judges
@@ -152,6 +151,9 @@ class Meter(Struct, frozen=True):
 
     def _of_whether(self, method: Method, answers: tuple[str, ...], statement: str) -> MeasurementFindings:
         """INVARIANT: answers that agree that a statement is false are no certainty that it is true."""
+        # With its lists of words: opening a store needs none.
+        from beliefd.uncertainty.affirming import uncertain_of
+
         found = self._of_answers(method, answers)
         value, count = uncertain_of(statement, answers, found.value)
         told = f"{found.interpretation}; {count} of {len(answers)} say that the statement is true"
