@@ -42,6 +42,7 @@ TOGETHER = [
     ("They called the match off.", "They cancelled the match."),
     ("We rolled the change back.", "The change was rolled back."),
     ("The website went down.", "The website crashed."),
+    ("The website went down at noon.", "At noon the website crashed."),
     ("The call was lost.", "The call dropped."),
     ("The tank ran out of fuel.", "The fuel tank was exhausted."),
     ("The box is empty.", "There are no items in the box."),
@@ -112,6 +113,8 @@ def test_a_small_word_is_found_behind_the_object_and_not_behind_the_next_clause(
         ("he called the guard , and ran off .", "he called the guard , and ran off ."),
         ("prices went down .", "prices fell ."),
         ("servers went down .", "servers crashed ."),
+        ("servers went down at noon", "servers crashed at noon"),
+        ("servers went down to three", "servers fell to three"),
     ):
         assert " ".join(in_one_word(said.split())) == read_as
     assert {"went", "gone", "going", "goes"} <= inflected("go").keys()

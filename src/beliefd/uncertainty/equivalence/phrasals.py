@@ -52,6 +52,10 @@ _OF_SUBJECTS: Final = (
     ),
     ("drop = lose; cut out = lose; go dead = lose", "connection link call session signal line contact"),
 )
+_WHEN: Final = word_set(
+    "at on during after before since for when while because again twice today yesterday overnight"
+)
+"""What may follow a verb that has no object: `the host went down at noon`."""
 _FIXED: Final = word_set("go come step stand run pass fall break look get depend rely consist stem object")
 """Their small word follows at once, or is another word."""
 _GAP: Final = 4
@@ -139,7 +143,7 @@ def _found(several: list[_Row], texts: list[str], place: int, ends: bool) -> tup
     for particles, instead in several:
         behind = place + 1 + len(particles)
         if tuple(texts[place + 1 : behind]) == particles:
-            if not ends or behind >= len(texts) or texts[behind] in BOUNDARIES:
+            if not ends or behind >= len(texts) or texts[behind] in BOUNDARIES or texts[behind] in _WHEN:
                 return behind - place, [instead]
         elif not ends and len(particles) == 1 and (at := _apart(particles[0], texts, place)):
             return at + 1 - place, [instead, *texts[place + 1 : at]]
