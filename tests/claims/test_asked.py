@@ -33,7 +33,7 @@ def test_disagreement_is_drawn_at_three_temperatures_and_witnessed() -> None:
         receipt = embedded.measure(name, **ASKING)
         assert sorted(body["temperature"] for body in server.bodies) == [0.8, 1.0, 1.2]
         assert len({body["seed"] for body in server.bodies}) == 3
-        assert receipt.question.endswith(WORDS)
+        assert f'"{WORDS}"' in receipt.question
         assert all(body["messages"][-1]["content"] == receipt.question for body in server.bodies)
         assert sorted(receipt.answers) == ["maybe it is", "no, it is half empty", "yes"]
         assert (receipt.label, receipt.witnesses, receipt.k) == ("witnessed", ["server"], 3)

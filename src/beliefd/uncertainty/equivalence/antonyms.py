@@ -82,7 +82,8 @@ encrypted; deliver drop; fill drain; compress inflate; shrink inflate; own share
 now soon; now tomorrow; now yesterday; confident unsure; certain unsure; accept oppose; hire dismiss; hire
 quit; crash recover; crash start; withhold release; ignite extinguish; record omit; mention omit;
 accelerate delay; single several; win crash; tolerate forbid; join withdraw; reveal omit; unencrypted
-encrypted;
+encrypted; new existing; lit out; warm cold; cool hot;
+departure arrival;
 """)
 CONVERSES: Final = rows("""
 tall short; big small; large small; high low; more less; more fewer; above below; over under; fast slow;

@@ -5,9 +5,10 @@ modality, tense, names and who does what to whom. What it lets pass may still di
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import pairwise
 from typing import Final
 
-from beliefd.uncertainty.equivalence import negation, words
+from beliefd.uncertainty.equivalence import antonyms, negation, words
 from beliefd.uncertainty.equivalence.forms import PAST_FORMS
 from beliefd.uncertainty.equivalence.kept import kept
 from beliefd.uncertainty.equivalence.markers import (
@@ -35,6 +36,12 @@ _RELATIVES: Final = frozenset({"who", "which", "that", "whose", "whom", "where"}
 _SMALL: Final = {stem: word.upper() for word, stem in words.PARTICLES.items()}
 """How small words stand in an order."""
 _NONE: Final[frozenset[str]] = frozenset()
+_SOME_OF: Final = frozenset({"SOME", "PART"})
+"""`Some alerts` are `some of the alerts`."""
+_BY: Final = frozenset({"by"})
+_FOR_WHOM: Final = frozenset({"for", "to", "about"})
+_DATES: Final = frozenset(words.stem(name) for row in antonyms.EXCLUSIVE[:2] for name in row.split())
+"""By Friday and for Friday are one date."""
 
 
 def contradicts(a: str, b: str) -> bool:
@@ -75,7 +82,7 @@ def contradict(one: Reading, other: Reading) -> bool:
         return True
     if close and (_links(one, other) or _done(one, other) or _done(other, one)):
         return True
-    if _joins(one, other):
+    if _joins(one, other) or _hearsay(one, other) or _hearsay(other, one):
         return True
     return not opposites.converse and (_directions(one, other) or _turned_round(one, other, opposites))
 
@@ -266,6 +273,8 @@ def _claims(one: Clause, other: Clause) -> bool:
     if one.marks == other.marks:
         return False
     mine, theirs = (one.marks - other.marks) - MODES, (other.marks - one.marks) - MODES
+    if mine | theirs == _SOME_OF:
+        mine = theirs = _NONE
     if (mine and theirs) or (mine | theirs) - QUIET:
         return True
     sure, unsure = (one.marks & MODES) - LOOSE, (other.marks & MODES) - LOOSE
@@ -306,10 +315,26 @@ def _linked(reading: Reading, table: Mapping[str, str] = LINKS) -> frozenset[str
 
 def _directions(one: Reading, other: Reading) -> bool:
     """`Moved to Rome` and `moved from Rome` have the same words."""
+    if _alike(one.content, other.content) and (_acts(one, other) or _acts(other, one)):
+        return True
     if one.content != other.content:
         return False
     mine, theirs = _linked(one, DIRECTIONS), _linked(other, DIRECTIONS)
     return bool(mine - theirs and theirs - mine)
+
+
+def _acts(one: Reading, other: Reading) -> bool:
+    """`Sent by Carol` and `sent to Carol`: who does it in one answer is whom it is done for in the other."""
+    actors = _behind(one, _BY) - _behind(other, _BY) if "by" in one.items else _NONE
+    return bool((actors - _DATES) & (_behind(other, _FOR_WHOM) - _behind(one, _FOR_WHOM)))
+
+
+def _behind(reading: Reading, small: frozenset[str]) -> frozenset[str]:
+    """The stems right behind these small words, articles aside."""
+    items = [item for item in reading.items if item not in words.ARTICLES]
+    return frozenset(
+        [words.stem(then) for item, then in pairwise(items) if item in small and isinstance(then, str)]
+    )
 
 
 def _done(one: Reading, other: Reading) -> bool:
@@ -323,6 +348,15 @@ def _can(reading: Reading) -> bool:
 
 def _is_past(reading: Reading) -> bool:
     return any(item in PAST or item in PAST_FORMS for item in reading.items)
+
+
+def _hearsay(one: Reading, other: Reading) -> bool:
+    """`He lied` is all in `she alleges that he lied`, and says more."""
+    if not one.content or not one.content < other.content:
+        return False
+    return any("SAID" in clause.marks for clause in other.clauses) and not any(
+        "SAID" in clause.marks for clause in one.clauses
+    )
 
 
 def _joins(one: Reading, other: Reading) -> bool:

@@ -21,10 +21,13 @@ def name_letters(found: list[Token], has_digit: bool) -> None:
         and token.text != "i"
         and (token.capital or not has_digit)
     ]
-    if len({found[place].text for place in alone}) > 1:
-        for place in alone:
-            if found[place].text != "a" or found[place].capital or _stands_alone(found, place):
-                found[place] = Token(f"{found[place].text}°", True, True)
+    several = len({found[place].text for place in alone}) > 1
+    for place in alone:
+        token = found[place]
+        if several and (token.text != "a" or token.capital or _stands_alone(found, place)):
+            found[place] = Token(f"{token.text}°", True, True)
+        elif token.capital and place and found[place - 1].capital and _stands_alone(found, place):
+            found[place] = Token(f"{token.text}°", True, True)  # Hospital A
     for place in range(len(found) - 1):
         if found[place].text in ("version", "release") and NUMBER.match(found[place + 1].text):
             found[place + 1] = Token("v" + found[place + 1].text, True, True)

@@ -38,9 +38,16 @@ def entails(a: str, b: str) -> bool:
     # INVARIANT: what b counts, a must count too; a number is never a detail.
     if not other.amounts <= counts(one, other):
         return False
+    if _counts_alone(one, other) or _counts_alone(other, one):
+        return True
     if not one.content or not other.content:
         return not one.content and not other.content and _small(one) == _small(other) != _small(_SILENCE)
     return _says(one, other)
+
+
+def _counts_alone(one: Reading, other: Reading) -> bool:
+    """`14:02` is what `it started at 14:02` says, if nothing else is counted there, denied or in doubt."""
+    return not one.content and bool(one.amounts) and _small(one) == _small(other)
 
 
 def _small(reading: Reading) -> tuple[object, ...]:

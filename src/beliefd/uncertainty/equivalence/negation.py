@@ -6,7 +6,10 @@ from beliefd.uncertainty.equivalence.kept import kept
 from beliefd.uncertainty.equivalence.synonyms import SAME
 from beliefd.uncertainty.equivalence.tables import word_set
 
-FREE: Final = word_set("not never without hardly barely scarcely lack lacks lacked lacking nor sans")
+FREE: Final = word_set(
+    "not never without hardly barely scarcely lack lacks lacked lacking nor sans avoid avoids avoided "
+    "avoiding avert averts averted averting"
+)
 """They turn round what comes behind them in the clause."""
 WHOLE: Final = frozenset(["no", "none", "nobody", "nothing", "nowhere", "neither", "NOT_SO"])
 """They turn round the clause, wherever in it they stand: `no data was lost` is `data was not lost`."""

@@ -50,10 +50,11 @@ _OF_SUBJECTS: Final = (
         "server service site website system host node network database db cluster app application platform "
         "region gateway backend api broker router replica machine instance pod container process daemon",
     ),
+    ("go off = sound", "alarm siren bell buzzer pager alert horn"),
     ("drop = lose; cut out = lose; go dead = lose", "connection link call session signal line contact"),
 )
 _WHEN: Final = word_set(
-    "at on during after before since for when while because again twice today yesterday overnight"
+    "at in on during after before since for when while because again twice today yesterday overnight"
 )
 """What may follow a verb that has no object: `the host went down at noon`."""
 _FIXED: Final = word_set("go come step stand run pass fall break look get depend rely consist stem object")

@@ -14,45 +14,44 @@ from beliefd.uncertainty.equivalence.words import BE, BOUNDARIES
 _TABLE: Final = """
 once daily = 1 per day; once per = 1 per; once every = 1 per; basis points = bp; percentage points = %;
 left unchanged = unchanged; no longer = not; not any more = not; not any longer = not; any more =; any
-longer =; anymore =; at all =; no one = nobody; not a single = no; a single = one; every
-single = every; each single = each; multiple = several; not one = no; not a = no; not any = no;
-not only =; not just =; not merely =; no doubt =; without doubt =; without a doubt =; no matter =; nothing
-but = only; none but = only; none other than =; it is not true that = NOT_SO; it is not the case that =
-NOT_SO; it is false that = NOT_SO; it is untrue that = NOT_SO; it is true that =; it is the case that =;
-whether or not = whether; not yet = not; has yet to = not; have yet to = not; yet to = not; out of = not;
-refuse to = not; refuses to = not; refused to = not; refusing to = not; unable to = not; could not = can
-not; the most =; the only =; would have = WOULD; would have been = WOULD; free of = not; free from = not;
-used to = not; fail to = not; fails to = not; failed to = not; failing to = not; failure to = not;
-neglected to = not; forgot to = not; declined to = not; declines to = not; unwilling to = not; not able to
-= not; was unable to = could not; is unable to = can not; were unable to = could not; are unable to = can
-not; able to = can; was able to = could; rather than = INSTEAD not; instead of = INSTEAD not; as opposed
-to = INSTEAD not; in place of = INSTEAD not; in lieu of = INSTEAD not; has to = must; have to = must; had
-to = must; need to = must; needs to = must; needed to = must; required to = must; obliged to = must; it is
-necessary to = must; is necessary to = must; not optional = must; not obliged to = OPTIONAL; not required
-to = OPTIONAL; need not = OPTIONAL; not need to = OPTIONAL; in favour of = for; in favor of = for; quarter
-past = past15; quarter to = to15; half past = past30; nobody except = only; no one except = only; none
-except = only; but # = except; not mandatory = OPTIONAL; not necessary = OPTIONAL; not have to = OPTIONAL;
-ought to = should; better not = should not; allowed to = may; permitted to = may; free to = may; forbidden
-to = not may; forbidden = not allowed; prohibited = not allowed; banned = not allowed; prohibited from =
-not may; banned from = not may; barred from = not may; it is possible that = possibly; unlikely = not
-likely; improbable = not likely; unnecessary = OPTIONAL; it is likely that = probably; it is probable that
-= probably; it is certain that =; may have = POSSIBLE; might have = POSSIBLE; could have = POSSIBLE; may
-be = POSSIBLE; would not = not; going to = FUTURE; about to = FUTURE; scheduled to = FUTURE; plan to =
-FUTURE; plans to = FUTURE; planned to = FUTURE; planning to = FUTURE; intend to = FUTURE; intends to =
-FUTURE; due to = because; because of = because; owing to = because; on account of = because; thanks to =
-because; as a result of = because; as a consequence of = because; is due to = was caused by; was due to =
-was caused by; are due to = was caused by; were due to = was caused by; been due to = was caused by; is
-because of = was caused by; was because of = was caused by; result from = was caused by; results from =
-was caused by; resulted from = was caused by; stems from = was caused by; stemmed from = was caused by;
-arose from = was caused by; the result of = caused by; a result of = caused by; a consequence of = caused
-by; responsible for = cause; the cause of = cause; the reason for = cause; the root cause of = cause;
-provided that = if; as long as = if; prior to = before; in advance of = before;
-nobody but = only; no one but = only; anything but
-= not; is far from = is not; was far from = was not; are far from = are not; far from being = not; by no
-means = not; in no way = not; not in the least = not; under no circumstances = never; little or no = no;
-next to nothing = nothing; subsequent to = after; as soon as = after; following the = after the; as well
-as = and; along with = and; together with = and; in addition to = and; nearly all = most; almost all =
-most; almost every = most; nearly every = most; almost always = most; nearly always = most; almost
+longer =; anymore =; at all =; no one = nobody; not a single = no; a single = one; every single = every;
+each single = each; multiple = several; not one = no; not a = no; not any = no; not only =; not just =;
+not merely =; no doubt =; without doubt =; without a doubt =; no matter =; nothing but = only; none but =
+only; none other than =; it is not true that = NOT_SO; it is not the case that = NOT_SO; it is false that
+= NOT_SO; it is untrue that = NOT_SO; it is true that =; it is the case that =; whether or not = whether;
+not yet = not; has yet to = not; have yet to = not; yet to = not; out of = not; refuse to = not; refuses
+to = not; refused to = not; refusing to = not; unable to = not; could not = can not; the most =; the only
+=; would have = WOULD; would have been = WOULD; free of = not; free from = not; used to = not; fail to =
+not; fails to = not; failed to = not; failing to = not; failure to = not; neglected to = not; forgot to =
+not; declined to = not; declines to = not; unwilling to = not; not able to = not; was unable to = could
+not; is unable to = can not; were unable to = could not; are unable to = can not; able to = can; was able
+to = could; rather than = INSTEAD not; instead of = INSTEAD not; as opposed to = INSTEAD not; in place of
+= INSTEAD not; in lieu of = INSTEAD not; has to = must; have to = must; had to = must; need to = must;
+needs to = must; needed to = must; required to = must; obliged to = must; it is necessary to = must; is
+necessary to = must; not optional = must; not obliged to = OPTIONAL; not required to = OPTIONAL; need not
+= OPTIONAL; not need to = OPTIONAL; in favour of = for; in favor of = for; quarter past = past15; quarter
+to = to15; half past = past30; nobody except = only; no one except = only; none except = only; but # =
+except; not mandatory = OPTIONAL; not necessary = OPTIONAL; not have to = OPTIONAL; ought to = should;
+better not = should not; allowed to = may; permitted to = may; free to = may; forbidden to = not may;
+forbidden = not allowed; prohibited = not allowed; banned = not allowed; prohibited from = not may; banned
+from = not may; barred from = not may; it is possible that = possibly; unlikely = not likely; improbable =
+not likely; unnecessary = OPTIONAL; it is likely that = probably; it is probable that = probably; it is
+certain that =; may have = POSSIBLE; might have = POSSIBLE; could have = POSSIBLE; may be = POSSIBLE;
+would not = not; going to = FUTURE; about to = FUTURE; scheduled to = FUTURE; plan to = FUTURE; plans to =
+FUTURE; planned to = FUTURE; planning to = FUTURE; intend to = FUTURE; intends to = FUTURE; due to =
+because; because of = because; owing to = because; on account of = because; thanks to = because; as a
+result of = because; as a consequence of = because; is due to = was caused by; was due to = was caused by;
+are due to = was caused by; were due to = was caused by; been due to = was caused by; is because of = was
+caused by; was because of = was caused by; result from = was caused by; results from = was caused by;
+resulted from = was caused by; stems from = was caused by; stemmed from = was caused by; arose from = was
+caused by; the result of = caused by; a result of = caused by; a consequence of = caused by; responsible
+for = cause; the cause of = cause; the reason for = cause; the root cause of = cause; provided that = if;
+as long as = if; prior to = before; in advance of = before; nobody but = only; no one but = only; anything
+but = not; is far from = is not; was far from = was not; are far from = are not; far from being = not; by
+no means = not; in no way = not; not in the least = not; under no circumstances = never; little or no =
+no; next to nothing = nothing; subsequent to = after; as soon as = after; following the = after the; as
+well as = and; along with = and; together with = and; in addition to = and; nearly all = most; almost all
+= most; almost every = most; nearly every = most; almost always = most; nearly always = most; almost
 everyone = most; almost everybody = most; vast majority of = most; majority of = most; most of the time =
 usually; more often than not = usually; as a rule = usually; every time = always; all the time = always;
 at all times = always; each time = always; in every case = always; in all cases = always; in most cases =
@@ -114,8 +113,16 @@ of charge = free; in error = accidentally; went off . = disabled; tried to = TRI
 to = TRIED; trying to = TRIED; attempted to = TRIED; attempts to = TRIED; attempting to = TRIED; attempt
 to = TRIED; wants to = WANTED; want to = WANTED; wanted to = WANTED; hopes to = WANTED; hoped to = WANTED;
 hope to = WANTED; wishes to = WANTED; wished to = WANTED; threatened to = WANTED; threatens to = WANTED;
-promised to = WANTED; promises to = WANTED; offered to = WANTED; pretended to = not; managed to =; manages
-to =; succeeded in =; happened to =; fewer than one = 0;
+promised to = WANTED; promises to = WANTED; offered to = WANTED; pretended to = not; pretends to = not;
+pretend to = not; pretending to = not; claims to = POSSIBLE; claim to = POSSIBLE; claimed to = POSSIBLE;
+alleges to = POSSIBLE; alleged to = POSSIBLE; purports to = POSSIBLE; every other = PART; it seems that =
+probably; it appears that = probably; it looks as if = probably; it looks like = probably; it seems =
+probably; it appears = probably; was once the = was not the; was once a = was not a; were once the = were
+not the; was formerly = was not; were formerly = were not; out of order = broken; has the right to = may;
+have the right to = may; purported to = POSSIBLE; professes to = POSSIBLE; professed to = POSSIBLE;
+everyone but = everyone except; everybody but = everybody except; everything but = everything except; half
+an hour = 30 minutes; three quarters of an hour = 45 minutes; a quarter of an hour = 15 minutes; quarter
+of an hour = 15 minutes; managed to =; manages to =; succeeded in =; happened to =; fewer than one = 0;
 """
 _STATES: Final = {"up": "UP", "down": "not UP", "on": "enabled", "off": "disabled"}
 _DENIED: Final = {"up": "not UP", "down": "UP", "on": "disabled", "off": "enabled"}
@@ -133,6 +140,7 @@ _CONTENTS: Final = word_set(
 _INSIDE: Final = word_set("in on inside within")
 _LEFT: Final = word_set("left remaining waiting pending")
 _KEEPING: Final = word_set("keeps keep kept")
+_ENDING: Final = word_set("stops stop stopped ceases cease ceased quits quit")
 _LIGHT: Final = _KEEPING | word_set(
     "hit hits suffered suffers suffer experienced experiences encountered encounters underwent undergoes "
     "made makes make had took takes take"
@@ -185,14 +193,17 @@ def rewritten(texts: list[str]) -> list[str]:
 
 
 def _lightened(texts: list[str]) -> list[str]:
-    """`Hit a timeout` as `timeout`, `keeps restarting` as `repeatedly restarting`."""
-    if _LIGHT.isdisjoint(texts):
+    """`Hit a timeout` as `timeout`, `keeps restarting` as `repeatedly restarting`, `stopped sending` as
+    `not sending`."""
+    if _LIGHT.isdisjoint(texts) and _ENDING.isdisjoint(texts):
         return texts
     found: list[str] = []
     for place, text in enumerate(texts):
         then = texts[place + 1 : place + 3]
         if text in _KEEPING and then and then[0].endswith("ing"):
             found.append("repeatedly")
+        elif text in _ENDING and then and then[0].endswith("ing"):
+            found.append("not")
         elif text not in _LIGHT or text in _KEEPING or not _EVENTS.intersection(then):
             found.append(text)
     return found

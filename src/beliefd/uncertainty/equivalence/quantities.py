@@ -24,6 +24,8 @@ FRACTION: Final = "="
 """Before the value of `2/3`."""
 ORDINAL: Final = "#"
 """Before the digits of `18th`: what is counted behind it is no unit."""
+MOST_IN: Final = 1000
+"""Beyond it, what stands behind `in` is a year."""
 _ARTICLES: Final = ("a", "an")
 BE: Final = frozenset({"is", "was", "are", "were", "for", "in", "of", "by", "to"})
 _MEASURES: Final = UNITS.keys() | SCALES.keys()
@@ -110,6 +112,8 @@ class Counter:
             return None
         if self._at(behind) == "and" and self._at(behind + 1) == "a" and self._at(behind + 2) in FRACTIONS:
             value, behind = value + FRACTIONS[self._at(behind + 2)], behind + 3
+        if (share := self._one_in(value, behind)) is not None:
+            return share
         if self._is_part(place, behind):
             then = behind + (self._at(behind) in _ARTICLES and self._at(behind + 1) in _MEASURES)
             if self._at(then) in SCALES:
@@ -119,6 +123,15 @@ class Counter:
             behind = then
         first = self._at(place)
         return self._with_unit(value, behind, first in ORDINALS or first[:1] == ORDINAL)
+
+    def _one_in(self, value: float, behind: int) -> tuple[Quantity, int] | None:
+        """`One in four users` is a quarter of them; `one in 2019` and `one in two hours` are not shares."""
+        if self._at(behind) != "in" or value < 1 or value % 1:
+            return None
+        whole, after = self._number(behind + 1)
+        if whole is None or whole % 1 or not value < whole <= MOST_IN or self._at(after) in UNITS:
+            return None
+        return ("share", _tidy(value / whole)), after
 
     def _is_part(self, place: int, behind: int) -> bool:
         first, last = self._at(place), self._at(behind - 1)

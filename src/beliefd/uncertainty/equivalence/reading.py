@@ -29,6 +29,7 @@ _LETTERS: Final = frozenset(string.ascii_letters)
 _SIGNS: Final = "-−+#="
 _DENIALS: Final = negation.WHOLE | {"not", "never"}
 _NOTHING: Final[frozenset[str]] = frozenset()
+_TIMES: Final = frozenset({"time", "months"})
 
 
 class Clause(Struct, frozen=True):
@@ -79,7 +80,7 @@ def read(text: str) -> Reading:
     found = tokens(text)
     has_digit = _DIGIT.search(text) is not None
     texts = [token.text for token in found]
-    if has_digit or not text.isascii() or len(_LETTERS.intersection(texts)) > 1:
+    if has_digit or not text.isascii() or " A" in text or len(_LETTERS.intersection(texts)) > 1:
         name_letters(found, has_digit)
         texts = [token.text for token in found]
     plain = _plain(texts) or text.strip()
@@ -201,6 +202,8 @@ class _Seen:
             return
         if then == "of" and item[0] in ("", "share"):
             self._marks |= {"SHARE"}
+        if item[0] in _TIMES and items[place - 1 : place] == ["in"]:
+            self._tense = self._tense or "future"
         self.amounts.append(item)
         self._note(f"{item[0]}#{item[1]}")
 
@@ -394,7 +397,7 @@ def _reading(
         plain=plain,
         items=tuple(items),
         stance=stance,
-        clauses=tuple(seen.clauses),
+        clauses=tuple(_told(seen.clauses) if stance == "no" else seen.clauses),
         particles=frozenset(map(words.PARTICLES.__getitem__, _small_words(items, texts))),
         amounts=frozenset(seen.amounts),
         stems=tuple(seen.stems),
@@ -406,6 +409,11 @@ def _reading(
         is_sentence=is_sentence,
         is_list=not is_sentence and ("and" in texts or "or" in texts or "," in texts[:-1]),
     )
+
+
+def _told(clauses: list[Clause]) -> list[Clause]:
+    """`No, it did not` says no once: what only denies is the stance."""
+    return [clause for clause in clauses if clause.content or clause.marks]
 
 
 def _small_words(items: list[Item], texts: list[str]) -> frozenset[str]:

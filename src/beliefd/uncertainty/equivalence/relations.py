@@ -4,6 +4,7 @@ The words of two answers are the same, and yet one says what the other denies.
 """
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Final
 
 from beliefd.uncertainty.equivalence import negation, words
@@ -48,6 +49,7 @@ def settled_otherwise(one: Reading, other: Reading) -> bool:
         or _counted_otherwise(other, one)
         or _timed_otherwise(one, other)
         or _owned_otherwise(one, other)
+        or _owners_changed_places(one, other)
     )
 
 
@@ -118,6 +120,18 @@ def _owned_otherwise(one: Reading, other: Reading) -> bool:
         return False
     who, whose, what = mine
     return who != whose and theirs == (whose, who, what) and what.isdisjoint(_MUTUAL)
+
+
+def _owners_changed_places(one: Reading, other: Reading) -> bool:
+    """Tom's sister met Ann, Ann's sister met Tom."""
+    if one.content != other.content or not _IS.isdisjoint(one.items) or not _IS.isdisjoint(other.items):
+        return False
+    mine, theirs = _owners(one.items), _owners(other.items)
+    return bool(mine and theirs) and mine.isdisjoint(theirs)
+
+
+def _owners(items: Sequence[Item]) -> Words:
+    return frozenset(who for who, then in pairwise(items) if then == "'s")
 
 
 def _owned(items: Sequence[Item]) -> Ownership | None:

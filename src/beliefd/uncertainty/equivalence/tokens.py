@@ -11,7 +11,7 @@ from beliefd.uncertainty.equivalence.kept import kept
 from beliefd.uncertainty.equivalence.numbers import SUFFIXES
 from beliefd.uncertainty.equivalence.quantities import CLOCK, FRACTION, NUMBER, ORDINAL
 from beliefd.uncertainty.equivalence.tables import listed
-from beliefd.uncertainty.equivalence.units import CELSIUS, FAHRENHEIT, UNITS
+from beliefd.uncertainty.equivalence.units import CELSIUS, FAHRENHEIT, MONEY, UNITS
 from beliefd.uncertainty.equivalence.words import WITH_IS
 
 MONTHS: Final = listed(
@@ -26,6 +26,10 @@ COMPARISONS: Final = {
     "<=": "MOST_OF",
 }
 _CURRENCIES: Final = "$€£¥₹"
+_CODES: Final = frozenset(
+    name for name, (dimension, _) in UNITS.items() if len(name) == 3 and dimension in MONEY and name.isalpha()
+)
+"""They may stand before the amount: EUR 20."""
 _SIGNS: Final = str.maketrans({"’": "'", "‘": "'", "′": "'", "⁄": "/"})
 _WHOLE: Final[dict[str, tuple[str, ...]]] = {
     "cannot": ("can", "not"), "cant": ("can", "not"), "wont": ("will", "not"), "dont": ("do", "not"),
@@ -99,6 +103,8 @@ def tokens(text: str) -> list[Token]:
     found: list[Token] = []
     for chunk in chunks:
         found += _chunk(chunk)
+    if not _CODES.isdisjoint([token.text for token in found]):
+        found = _behind_amounts(found)
     return _months(found) if "may" in text.lower() else found
 
 
@@ -108,6 +114,16 @@ def _lowered(text: str) -> str:
     if len([1 for chunk in chunks if chunk[0].isalpha()]) < _SHOUTED:
         return text
     return " ".join(chunk if any(c.isdigit() for c in chunk) else chunk.lower() for chunk in chunks)
+
+
+def _behind_amounts(found: list[Token]) -> list[Token]:
+    """`EUR 20` as `20 EUR`."""
+    found = list(found)
+    for place, token in enumerate(found[:-1]):
+        counted = place > 0 and NUMBER.match(found[place - 1].text)
+        if token.text in _CODES and not counted and NUMBER.match(found[place + 1].text):
+            found[place : place + 2] = found[place + 1], token
+    return found
 
 
 def _months(found: list[Token]) -> list[Token]:

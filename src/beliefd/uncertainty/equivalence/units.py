@@ -53,6 +53,7 @@ UNITS: Final[dict[str, tuple[str, float]]] = {
     for one in names
     for name in (one, one + "s") if name not in ("ls", "ms", "as", "gs", "ss") or name == one
 }  # fmt: skip
+MONEY: Final = frozenset({"dollars", "euros", "pounds sterling", "yen", "francs", "rupees"})
 CELSIUS: Final = frozenset({"c", "°c", "celsius", "centigrade"})
 FAHRENHEIT: Final = frozenset({"f", "°f", "fahrenheit"})
 DEGREES: Final = frozenset({"degree", "degrees", "°", "deg"})
