@@ -9,6 +9,7 @@ from itertools import pairwise
 from typing import Final
 
 from beliefd.uncertainty.equivalence import antonyms, negation, words
+from beliefd.uncertainty.equivalence.clauses import Clause
 from beliefd.uncertainty.equivalence.forms import PAST_FORMS
 from beliefd.uncertainty.equivalence.kept import kept
 from beliefd.uncertainty.equivalence.markers import (
@@ -24,7 +25,7 @@ from beliefd.uncertainty.equivalence.markers import (
 from beliefd.uncertainty.equivalence.order import inverted, order, reversed_in
 from beliefd.uncertainty.equivalence.port import Pair
 from beliefd.uncertainty.equivalence.quantities import Quantity
-from beliefd.uncertainty.equivalence.reading import Clause, Reading, read
+from beliefd.uncertainty.equivalence.reading import Reading, read
 from beliefd.uncertainty.equivalence.relations import settled_otherwise
 
 ALIKE: Final = 0.5

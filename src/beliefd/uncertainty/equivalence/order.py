@@ -8,9 +8,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 from beliefd.uncertainty.equivalence import negation, words
+from beliefd.uncertainty.equivalence.clauses import Item
 from beliefd.uncertainty.equivalence.forms import PAST_FORMS
 from beliefd.uncertainty.equivalence.kept import kept
-from beliefd.uncertainty.equivalence.reading import Item
 from beliefd.uncertainty.equivalence.tables import word_set
 
 _LEADING: Final = word_set("before after because if when since unless until while")

@@ -8,8 +8,9 @@ from itertools import pairwise
 from typing import Final
 
 from beliefd.uncertainty.equivalence import negation, words
+from beliefd.uncertainty.equivalence.clauses import Item
 from beliefd.uncertainty.equivalence.quantities import Quantity
-from beliefd.uncertainty.equivalence.reading import Item, Reading
+from beliefd.uncertainty.equivalence.reading import Reading
 from beliefd.uncertainty.equivalence.tables import word_set
 
 Words = frozenset[Item]
