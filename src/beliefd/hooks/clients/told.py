@@ -48,7 +48,7 @@ class FlatEvents:
     def said(self, event: dict[str, Any], prompt: str) -> tuple[str, str]:
         """What the user said, and what else stands in the prompt.
 
-        INVARIANT: what an agent or a program wrote is never the user's word. A sub-agent's prompt is an agent's.
+        INVARIANT: what an agent or a program wrote is never the user's word. Agents write to sub-agents.
         """
         return ("", prompt) if event.get("agent_id") is not None else (prompt, "")
 
