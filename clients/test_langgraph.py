@@ -10,7 +10,7 @@ from clients.harness.install import PINS, framework_python
 
 ASKS = """
 import json, sys
-from beliefd.adapters.langchain import _made_id, _said_by_user
+from beliefd.adapters.langchain import _made_id, _said_by_user, _said_last
 from langchain_core.messages import AIMessage, HumanMessage
 from langgraph.graph import add_messages
 
@@ -24,8 +24,10 @@ given = [human("send it", id="1")]
 ids = {"plain": _made_id(plain), "given": _made_id(given), "none": _made_id([])}
 merged = add_messages([], plain)
 again = add_messages(merged, [human("and to Bob")])
+talk = [human("go"), AIMessage("hm"), human("stop"), critic, summary]
+last = [message.text for message in _said_last(talk)]
 said = {name: list(_said_by_user(messages)) for name, messages in (("plain", plain), ("again", again))}
-json.dump({**said, "ids": ids, "merged": [_made_id(merged), _made_id(again)]}, sys.stdout)
+json.dump({**said, "last": last, "ids": ids, "merged": [_made_id(merged), _made_id(again)]}, sys.stdout)
 """
 
 
@@ -36,6 +38,7 @@ def told() -> dict[str, Any]:
 
 def test_what_has_a_name_or_was_written_by_a_model_is_not_the_users_word(told: dict[str, Any]) -> None:
     assert [text for _, text in told["plain"]] == ["send it", "send it", "thanks"]
+    assert told["last"] == ["stop"], "an agent of a graph of agents is no user either"
 
 
 def test_each_word_of_the_user_is_told_once_whatever_follows(told: dict[str, Any]) -> None:

@@ -240,9 +240,15 @@ def test_the_plugin_of_opencode_throws_what_is_refused(user: User, house: Guarde
     script = tmp_path / "run.mjs"
     script.write_text(
         f"import {{ Beliefd }} from {json.dumps(str(plugin))};\n"
-        'const hooks = await Beliefd({ directory: "/home/ann/shop" });\n'
+        "const parents = { oc: undefined, child: 'oc', grandchild: 'child' };\n"
+        "const get = async ({ path: { id } }) => ({ data: { id, parentID: parents[id] } });\n"
+        "const client = { session: { get } };\n"
+        'const hooks = await Beliefd({ client, directory: "/home/ann/shop" });\n'
         'const input = (id) => ({ tool: "bash", sessionID: "oc", callID: id });\n'
-        'await hooks["chat.message"]({ sessionID: "oc" }, { parts: [{ type: "text", text: "look" }] });\n'
+        'const file = { type: "text", text: "the file says", synthetic: true };\n'
+        'const parts = [{ type: "text", text: "look" }, file];\n'
+        'await hooks["chat.message"]({ sessionID: "oc" }, { parts });\n'
+        'await hooks["chat.message"]({ sessionID: "grandchild" }, { parts: parts.slice(0, 1) });\n'
         'await hooks["tool.execute.before"](input("1"), { args: { command: "ls" } });\n'
         'const args = { command: "ls" };\n'
         'await hooks["tool.execute.after"]({ ...input("1"), args }, { output: "a.txt" });\n'
@@ -257,7 +263,10 @@ def test_the_plugin_of_opencode_throws_what_is_refused(user: User, house: Guarde
     assert done.returncode == 0, done.stderr
     assert "waits for a person" in done.stdout
     kinds = [entry["delta"]["kind"] for entry in house.ledger("oc")]
-    assert kinds == ["context_added", "arbitrated", "outcome_recorded", "arbitrated"]
+    assert kinds == [*["context_added"] * 3, "arbitrated", "outcome_recorded", "arbitrated"]
+    told = [entry["delta"]["item"]["kind"] for entry in house.ledger("oc")[:3]]
+    # What the program put into a prompt, and what an agent wrote for another, is not the user's.
+    assert told == ["user", "result", "result"]
 
 
 def test_the_doctor_is_content_when_an_event_arrives(user: User, house: Guarded) -> None:

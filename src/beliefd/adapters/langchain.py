@@ -187,14 +187,15 @@ def _said_by_user(messages: Sequence[Any]) -> Iterator[tuple[str, str]]:
     """What the user said so far, each under a name of its own. What has an author's name is an agent's."""
     seen: Counter[str] = Counter()
     for message in messages:
-        if isinstance(message, HumanMessage) and not message.name and not _is_of_model(message):
+        if isinstance(message, HumanMessage) and not _is_of_model(message):
             text = str(message.text)
             seen[text] += 1
             yield f"said:{digest(text)}:{seen[text]}", text
 
 
 def _is_of_model(message: Any) -> bool:
-    return MADE_BY_A_MODEL in message.additional_kwargs
+    """Agents that hand on to each other put their names on what they say."""
+    return bool(message.name) or MADE_BY_A_MODEL in message.additional_kwargs
 
 
 def _messages(request: ToolCallRequest, key: str = "messages") -> Sequence[Any]:

@@ -95,6 +95,15 @@ class ServerSettings(Struct, frozen=True):
     feed_store: str | None = None
     """Where it hears of what other servers append, if the store's own address leads to a pooler."""
 
+    def files(self, store: str) -> tuple[Path, ...]:
+        """What it lives by on this machine, apart from the program itself."""
+        from beliefd.stores.opening import is_shared
+
+        said = [getattr(self, name) for name in self.__struct_fields__]
+        said += [] if self.log is None else [self.log.key]
+        kept = [] if is_shared(store) else [store, *(f"{store}-{end}" for end in ("wal", "shm", "journal"))]
+        return (*(one for one in said if isinstance(one, Path)), *map(Path, kept))
+
     async def agree_on_secret(self, store: "Store") -> None:
         from beliefd.steward.effects.webhook_secret import agree
 
@@ -261,6 +270,7 @@ async def run_server(
         judges=judges,
         sign_in=sign_in,
         log=settings.log,
+        files=settings.files(target),
     )
     runtime.directory.closed = required
     try:

@@ -16,7 +16,8 @@ class BadEvent(Exception):
 class HookEvent(Struct, frozen=True, kw_only=True):
     """What a client tells: a prompt, a tool that is about to run, or what came of one.
 
-    `join_key` is the client's own id of this use of a tool; some have none.
+    `join_key` is the client's own id of this use of a tool; some have none. `text` is what the user said, and
+    `added` what stands in the prompt and is not his: files that he only named, news of programs and agents.
     """
 
     kind: Kind
@@ -27,6 +28,7 @@ class HookEvent(Struct, frozen=True, kw_only=True):
     args: dict[str, Any] = {}
     join_key: str | None = None
     text: str = ""
+    added: str = ""
     result: Any = None
     failed: bool = False
 

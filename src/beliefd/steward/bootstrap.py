@@ -1,7 +1,7 @@
 """Everything that runs on one store, wired in one place for the server and the embedded library."""
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -25,6 +25,7 @@ from beliefd.steward.environment import Environment
 from beliefd.steward.facts.catalogues import Catalogues
 from beliefd.steward.facts.finder import FactFinder
 from beliefd.steward.facts.measuring import Meter
+from beliefd.steward.facts.shells import kept_places
 from beliefd.steward.facts.threats import Detector
 from beliefd.steward.feeds import Feeds
 from beliefd.steward.gate import Gate, guarded
@@ -129,6 +130,7 @@ def bootstrap(  # noqa: PLR0913 - one argument per port
     judges: Judges | None = None,
     sign_in: Verifier | None = None,
     log: LogSettings | None = None,
+    files: Iterable[Path] = (),
 ) -> Runtime:
     """Wire everything up. One line per vocabulary, with what it needs and nothing else."""
     environment, registry = environment or Environment(), registry or default_registry
@@ -141,7 +143,9 @@ def bootstrap(  # noqa: PLR0913 - one argument per port
     gate, buckets = Gate(ledgers, spaces), Buckets(store)
     catalogues = Catalogues(positions.fresh, spaces)
     graph = Graph(ledgers, positions.existing)
-    finder = FactFinder(ledgers, registry, meter, directory, spaces, detector, catalogues, buckets, graph)
+    finder = FactFinder(
+        ledgers, registry, meter, directory, spaces, detector, catalogues, buckets, graph, kept_places(files)
+    )
     steward = Steward(store, positions, in_force, finder, environment, buckets)
     submit, feeds, background = steward.submit, Feeds(ledgers), Background()
     system = SystemLedger(ledgers, positions, submit)

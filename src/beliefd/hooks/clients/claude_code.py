@@ -1,10 +1,13 @@
 """Claude Code: `hook_event_name` says what happened."""
 
 import json
-from typing import ClassVar
+import re
+from typing import Any, ClassVar, Final
 
 from beliefd.hooks.clients.told import FlatEvents
 from beliefd.hooks.events import HookEvent, Kind, Replay, Said
+
+_BY_MACHINE: Final = re.compile(r"\s*<(task-notification|teammate-message|cross-session-message|channel)\b")
 
 
 class ClaudeCode(FlatEvents):
@@ -17,6 +20,12 @@ class ClaudeCode(FlatEvents):
         "PostToolUseFailure": "after",
         **dict.fromkeys(("SessionStart", "SessionEnd", "Stop", "SubagentStop", "Notification"), "other"),
     }
+
+    def said(self, event: dict[str, Any], prompt: str) -> tuple[str, str]:
+        """It tells who wrote the prompt; older ones do not, and are known by how machines begin theirs."""
+        source = event.get("source")
+        by_machine = _BY_MACHINE.match(prompt) if source is None else source not in ("user", "sdk")
+        return ("", prompt) if by_machine else super().said(event, prompt)
 
     def answer(self, event: HookEvent, said: Said) -> Replay:
         if said.verdict == "wait" and event.kind == "before" and said.unattended:

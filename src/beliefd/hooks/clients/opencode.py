@@ -15,5 +15,8 @@ class OpenCode(FlatEvents):
     name, conversation, prompt = "event", "sessionID", "text"
     tool, args, use = "tool", "args", "callID"
 
+    def said(self, event: dict[str, Any], prompt: str) -> tuple[str, str]:
+        return (prompt, "") if event.get("spoken") is not False else ("", prompt)
+
     def outcome(self, event: dict[str, Any], name: str) -> tuple[Any, bool]:
         return event.get("output"), False

@@ -37,13 +37,20 @@ class FlatEvents:
             "roots": texts_in(event, self.roots),
         }
         if kind == "prompt":
-            told["text"] = text_in(event, self.prompt)
+            told["text"], told["added"] = self.said(event, text_in(event, self.prompt))
         elif kind in ("before", "after"):
             told |= {"tool_id": text_in(event, self.tool), "args": object_in(event, self.args)}
             told["join_key"] = optional_text(event, self.use)
         if kind == "after":
             told["result"], told["failed"] = self.outcome(event, name)
         return HookEvent(kind=kind, **told)
+
+    def said(self, event: dict[str, Any], prompt: str) -> tuple[str, str]:
+        """What the user said, and what else stands in the prompt.
+
+        INVARIANT: what an agent or a program wrote is never the user's word. Agents write to sub-agents.
+        """
+        return ("", prompt) if event.get("agent_id") is not None else (prompt, "")
 
     def outcome(self, event: dict[str, Any], name: str) -> tuple[Any, bool]:
         """What came of a tool, and whether that is an error."""

@@ -24,13 +24,18 @@ _WORD: Final = re.compile(r"[A-Z]?[a-z]+|[A-Z]+")
 
 
 def examine(
-    command: str, cwd: str | None = None, roots: tuple[str, ...] = (), others: Mapping[str, Any] | None = None
+    command: str,
+    cwd: str | None = None,
+    roots: tuple[str, ...] = (),
+    others: Mapping[str, Any] | None = None,
+    kept: tuple[str, ...] = (),
 ) -> ShellFacts:
     """The facts about a command that is to run in `cwd`. `roots` are the project's folders. Never fails.
 
     `others` are further arguments of the tool that runs it: a folder, or what is known to change nothing.
+    What is `kept` is nobody's project, wherever it is: rules, ledgers and keys of the one who asks.
     """
-    effects, places = _beginning(cwd, roots)
+    effects, places = _beginning(cwd, roots, kept)
     places = _beside(others or {}, effects, places)
     if (patch := patch_in(command)) is not None:
         read_patch(patch, effects, places)
@@ -46,10 +51,14 @@ def examine(
 
 
 def examine_patch(
-    patch: str, cwd: str | None, roots: tuple[str, ...], others: Mapping[str, Any]
+    patch: str,
+    cwd: str | None,
+    roots: tuple[str, ...],
+    others: Mapping[str, Any],
+    kept: tuple[str, ...] = (),
 ) -> ShellFacts:
     """The same facts about a tool that is given a patch."""
-    effects, places = _beginning(cwd, roots)
+    effects, places = _beginning(cwd, roots, kept)
     read_patch(patch, effects, _beside(others, effects, places))
     return effects.facts()
 
@@ -64,9 +73,11 @@ def _beside(others: Mapping[str, Any], effects: Effects, places: Places) -> Plac
     return places
 
 
-def examine_paths(paths: list[str], cwd: str | None, roots: tuple[str, ...]) -> ShellFacts:
+def examine_paths(
+    paths: list[str], cwd: str | None, roots: tuple[str, ...], kept: tuple[str, ...] = ()
+) -> ShellFacts:
     """The same facts about a tool that writes files, by the paths that it is given."""
-    effects, places = _beginning(cwd, roots)
+    effects, places = _beginning(cwd, roots, kept)
     for path in paths:
         effects.writes(Word(path, literal=not path.startswith("~")), places)
     return effects.facts()
@@ -86,6 +97,6 @@ def paths_in(value: Any) -> Iterator[Any]:
             yield from paths_in(inner)
 
 
-def _beginning(cwd: str | None, roots: tuple[str, ...]) -> tuple[Effects, Places]:
+def _beginning(cwd: str | None, roots: tuple[str, ...], kept: tuple[str, ...]) -> tuple[Effects, Places]:
     place = normal(cwd) if cwd and cwd.startswith("/") else UNKNOWN_PATH
-    return Effects(tuple(normal(root) for root in roots if root.startswith("/"))), frozenset({place})
+    return Effects(tuple(normal(root) for root in roots if root.startswith("/")), kept), frozenset({place})

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import Final
 
-from beliefd.hooks.shell.paths import Places, inside, is_whole, resolved, steers
+from beliefd.hooks.shell.paths import Places, inside, is_whole, resolved, steers, touches
 from beliefd.hooks.shell.table import TABLE
 from beliefd.hooks.shell.words import Word
 from beliefd.kernel.substrate.shell import UNKNOWN_PATH, ShellFacts
@@ -16,8 +16,9 @@ SHOWN: Final = 200
 class Effects:
     """Everything that was seen. Nothing is ever taken back."""
 
-    def __init__(self, roots: tuple[str, ...]) -> None:
+    def __init__(self, roots: tuple[str, ...], kept: tuple[str, ...] = ()) -> None:
         self.roots = roots
+        self.kept = kept
         self.steps = 0
         self.unparsed = False
         self.privilege = False
@@ -76,6 +77,7 @@ class Effects:
             path == UNKNOWN_PATH
             or not inside(path, self.roots)
             or len(path) >= SHOWN
+            or touches(path, self.kept, self.roots)
             or steers(path, self.roots, TABLE.steering, by_glob=written)
             or (deleted and is_whole(path, self.roots))
         )

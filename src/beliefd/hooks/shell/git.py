@@ -31,6 +31,10 @@ def git(reading: Reading, words: Words, places: Places) -> None:
         _check_paths(verb, rest, places, effects)
         if verb in ("clean", "rm"):
             _git_removes(verb, rest, places, effects)
+        elif verb in ("checkout", "restore"):
+            for word in rest:  # what it brings back may be a file that programs obey
+                if word.text != "HEAD":
+                    effects.may_write(word, places)
         elif verb == "mv":
             _git_moves(reading, rest, places)
         note = effects.writes if verb in rules.writes else _deletes_within(effects)

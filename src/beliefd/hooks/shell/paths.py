@@ -46,6 +46,17 @@ def steers(path: str, roots: tuple[str, ...], steering: frozenset[str], *, by_gl
     )
 
 
+def touches(path: str, kept: tuple[str, ...], roots: tuple[str, ...]) -> bool:
+    """Is it one of these files, something in one, or a folder below the project that one is in?"""
+    if path in roots:
+        return False  # what is put there has a name of its own
+    parts = path.casefold().split("/")
+    return any(
+        all(fnmatchcase(name, part) for name, part in zip(one.casefold().split("/"), parts, strict=False))
+        for one in kept
+    )
+
+
 def is_whole(path: str, roots: tuple[str, ...]) -> bool:
     """Is it all of a project, or all that stands in it?"""
     return any(not _GLOBS.sub("", path[len(root) :]).strip("/") for root in roots if inside(path, (root,)))

@@ -1,11 +1,12 @@
 """Addresses that a call reads at: known to the session, or where something new would be told."""
 
 import re
+from collections.abc import Iterator
 from typing import Final
 
 from beliefd.kernel.origin.arguments import Call, Leaf
-from beliefd.kernel.origin.index import HOST, Place, Wanted
-from beliefd.kernel.origin.spelling import folded, host_of, is_file_name, tells_a_user
+from beliefd.kernel.origin.index import HOST, Place, Wanted, joined
+from beliefd.kernel.origin.spelling import atoms, folded, host_of, is_file_name, tells_a_user
 from beliefd.kernel.origin.tools import is_address, is_host
 
 
@@ -74,3 +75,17 @@ _LETTERS: Final = 2
 
 def host_wanted(host: str) -> Wanted:
     return Wanted(f"{HOST}{host}", (host,), True, "host")
+
+
+_A_NAME: Final = 4
+"""Shorter ones are in every text."""
+
+
+def hosts_around(host: str) -> Iterator[Wanted]:
+    """A host, those that it is a part of, and the name that these have in common, if it says something."""
+    labels = host.split(".")
+    for at in range(len(labels) - 1):
+        yield host_wanted(".".join(labels[at:]))
+    name = labels[-2] if len(labels) > 1 else ""
+    if len(name) >= _A_NAME and (one := joined(atoms(name, {}))) is not None:
+        yield one

@@ -6,7 +6,7 @@ from typing import Any, Final
 from msgspec import UNSET
 from msgspec.structs import replace
 
-from beliefd.kernel.origin.addresses import host_wanted, is_alone, is_closed, is_host_known, leads_out
+from beliefd.kernel.origin.addresses import hosts_around, is_alone, is_closed, is_host_known, leads_out
 from beliefd.kernel.origin.arguments import Call, Leaf, fact_of, sorted_leaves, where_is
 from beliefd.kernel.origin.facts import RANK, CallFacts, Trust, ValueFact, reason
 from beliefd.kernel.origin.index import Wanted
@@ -284,16 +284,20 @@ def _conamed(call: Call, value: Wanted) -> bool:
 
 
 def _linked(call: Call, value: Wanted) -> Found:
-    """Where a link is from. One that stands nowhere is from where its host is: the rest may tell of you."""
-    session, one = call.session, host_wanted(host_of(value.key))
+    """Where a link is from. One that stands nowhere is from where its host is, or a host that this one is
+    part of, or the name of that: the rest may tell of you, and texts may spell an address as none."""
+    session = call.session
     at = session.origin(value)
     if at.origin != "model" or value.shape not in ("url", "host"):
         return at
-    places = [place for place, _ in session.heard.places(one)]
-    in_field = any(place.kind == "field" for place in places)
-    if not places or in_field or session.said.has(one) or session.told.has(one):
-        return at
-    return Found("named_text" if all(place.record.named for place in places) else "text", places[0])
+    for one in hosts_around(host_of(value.key)):
+        places = [place for place, _ in session.heard.places(one)]
+        if any(place.kind == "field" for place in places) or session.said.has(one) or session.told.has(one):
+            return at
+        if places:
+            named = all(place.record.named for place in places)
+            return Found("named_text" if named else "text", places[0])
+    return at
 
 
 def _links(call: Call) -> tuple[ValueFact, ...]:

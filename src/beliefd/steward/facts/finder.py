@@ -175,6 +175,7 @@ class FactFinder(Examiner):
         catalogues: Catalogues,
         buckets: Buckets,
         graph: Graph,
+        kept: tuple[str, ...] = (),
     ) -> None:
         super().__init__(store, registry, spaces, detector, catalogues, graph)
         self.meter = meter
@@ -184,6 +185,7 @@ class FactFinder(Examiner):
         self.origins = Origins(store, registry, catalogues)
         self._spoken: dict[str, deque[float]] = {}
         self._buckets = buckets
+        self.kept = kept
 
     async def findings(  # noqa: PLR0911 - one way out per kind of command
         self,
@@ -222,7 +224,9 @@ class FactFinder(Examiner):
             begun = approved_calls(session, command, principal.id)
             through = [None if call is None else call.capability_id for call in begun]
             found_calls = await self._authorities.with_givers(session, found_calls, approved=through)
-            found_calls = with_shell(found_calls, command.candidates, command.provenance, principal, policy)
+            found_calls = with_shell(
+                found_calls, command.candidates, command.provenance, principal, policy, self.kept
+            )
             found_calls = await self.origins.of_proposal(
                 session, policy, command.candidates, found_calls, unwritten, begun=begun
             )
@@ -285,7 +289,7 @@ class FactFinder(Examiner):
         found = start_findings(call, standings, policy, tools)
         finding = replace(found.call, givers=only(standings, through))
         caller = found.caller or unknown_principal(call.agent_id)
-        finding = started_shell(finding, call.args, call.provenance, caller, policy)
+        finding = started_shell(finding, call.args, call.provenance, caller, policy, self.kept)
         return replace(found, call=await self.origins.of_call(session, policy, call, finding, unwritten))
 
     async def _experiment(
@@ -385,7 +389,7 @@ class FactFinder(Examiner):
             confirmed = confirmed_finding(session, subject.candidate, policy, tools)
             confirmed = await self._authorities.with_givers(session, confirmed)
             confirmed = with_shell(
-                confirmed, (subject.candidate,), subject.provenance, approval.proposer, policy
+                confirmed, (subject.candidate,), subject.provenance, approval.proposer, policy, self.kept
             )
             confirmed = await self.origins.of_proposal(
                 session, policy, (subject.candidate,), confirmed, unwritten, approval.content_hash
@@ -411,7 +415,7 @@ class FactFinder(Examiner):
             confirmed = confirmed_finding(session, subject.candidate, policy, tools)
             confirmed = await self._authorities.with_givers(session, confirmed, fresh=fresh)
             confirmed = with_shell(
-                confirmed, (subject.candidate,), subject.provenance, approval.proposer, policy
+                confirmed, (subject.candidate,), subject.provenance, approval.proposer, policy, self.kept
             )
             confirmed = await self.origins.of_proposal(
                 session, policy, (subject.candidate,), confirmed, answered=approval.content_hash

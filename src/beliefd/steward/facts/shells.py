@@ -1,6 +1,8 @@
 """What calls would do to files, by reading their commands and paths in the folder they run in."""
 
+import sys
 from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
 from typing import Any
 
 from msgspec import UNSET, UnsetType
@@ -20,13 +22,14 @@ def with_shell(
     provenance: Provenance | UnsetType,
     who: Principal,
     policy: Policy,
+    kept: tuple[str, ...],
 ) -> ProposalFindings:
     """The findings of a proposal's calls, with what their commands may do."""
     if policy.context is UNSET:
         return found
     workspace = _trusted(provenance, who, policy)
     calls = [
-        shell_finding(finding, candidate.args, workspace)
+        shell_finding(finding, candidate.args, workspace, kept)
         if isinstance(candidate, CallCandidate) and finding is not None
         else finding
         for candidate, finding in zip(candidates, found.calls, strict=True)
@@ -40,18 +43,21 @@ def started_shell(
     provenance: Provenance | UnsetType,
     who: Principal,
     policy: Policy,
+    kept: tuple[str, ...],
 ) -> CallFinding:
     """The finding of a call that is about to begin, likewise."""
     if policy.context is UNSET:
         return finding
-    return shell_finding(finding, args, _trusted(provenance, who, policy))
+    return shell_finding(finding, args, _trusted(provenance, who, policy), kept)
 
 
-def shell_finding(finding: CallFinding, args: dict[str, Any], workspace: Workspace | None) -> CallFinding:
+def shell_finding(
+    finding: CallFinding, args: dict[str, Any], workspace: Workspace | None, kept: tuple[str, ...]
+) -> CallFinding:
     definition = finding.definition
     if definition is None:
         return finding
-    told = shell_facts(definition, args, workspace)
+    told = shell_facts(definition, args, workspace, kept)
     return finding if told is None else replace(finding, shell=told)
 
 
@@ -63,7 +69,7 @@ def _trusted(provenance: Provenance | UnsetType, who: Principal, policy: Policy)
 
 
 def shell_facts(
-    definition: ToolDefinition, args: dict[str, Any], workspace: Workspace | None
+    definition: ToolDefinition, args: dict[str, Any], workspace: Workspace | None, kept: tuple[str, ...] = ()
 ) -> ShellFacts | None:
     # What is known of commands takes a while to read, and only servers in front of clients need it.
     from beliefd.hooks.shell import examine, examine_patch, examine_paths, paths_in
@@ -71,10 +77,10 @@ def shell_facts(
     cwd, roots = (None, ()) if workspace is None else (workspace.cwd, workspace.roots)
     if definition.shell_args is not UNSET:
         command, others = _the_one(args, definition.shell_args)
-        return examine(command, cwd, roots, others)
+        return examine(command, cwd, roots, others, kept)
     if definition.patch_args is not UNSET:
         patch, others = _the_one(args, definition.patch_args)
-        return examine_patch(patch, cwd, roots, others) if workspace is not None else None
+        return examine_patch(patch, cwd, roots, others, kept) if workspace is not None else None
     named = definition.workspace_args or ()
     paths = [path for name in named if name in args for path in _paths_of(args[name], paths_in)]
     # A tool of that name that takes other arguments, or runs elsewhere, is another tool.
@@ -83,7 +89,7 @@ def shell_facts(
     # Which of several paths a client obeys is not known: all of them count.
     paths += paths_in({name: value for name, value in args.items() if name not in named})
     return examine_paths(
-        [one if isinstance(one, str) and "://" not in one else "\0" for one in paths], cwd, roots
+        [one if isinstance(one, str) and "://" not in one else "\0" for one in paths], cwd, roots, kept
     )
 
 
@@ -102,6 +108,17 @@ def _paths_of(value: Any, paths_in: Callable[[Any], Iterable[Any]]) -> list[Any]
     if not isinstance(value, list):
         return [value]
     return [path for change in value for path in (list(paths_in(change)) or [None])] or [None]
+
+
+def kept_places(files: Iterable[Path]) -> tuple[str, ...]:
+    """What no agent may change unasked, also inside its project: these files, and what beliefd runs from.
+
+    INVARIANT: whoever is judged does not write the rules, the ledger, or the program that judges.
+    """
+    own = (Path(sys.prefix), Path(__file__).parents[2])
+    return tuple(
+        dict.fromkeys(str(one) for file in (*files, *own) for one in (file.absolute(), file.resolve()))
+    )
 
 
 def unknown_principal(name: str) -> Principal:

@@ -28,6 +28,8 @@ from beliefd.steward.policies import PolicyInForce
 from beliefd.steward.write.positions import Positions
 
 CANARY: Final = "beliefd_canary"
+ADDED_TO_PROMPT: Final = "prompt"
+"""What stands in a prompt and is not the user's is a text that was read, by a tool of this name."""
 MOST_REMEMBERED: Final = 10_000
 _KEY: Final = re.compile(KEY_PATTERN)
 Key = tuple[str, ...]
@@ -88,7 +90,11 @@ class HookHandlers(Struct, frozen=True):
         session_id = await self._session(call, event)
         first = await self._first_folder(session_id, event)
         if event.kind == "prompt":
-            await self._tell(call, session_id, {"kind": "user", "text": event.text})
+            if event.text:
+                await self._tell(call, session_id, {"kind": "user", "text": event.text})
+            if event.added:
+                told = {"kind": "result", "tool_id": ADDED_TO_PROMPT, "args": {}, "text": event.added}
+                await self._tell(call, session_id, told)
             return Said()
         if _is_gated(call, event):
             # The gateway judges it and sees what comes of it; it only has to know whose call it is.
