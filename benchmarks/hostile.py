@@ -16,12 +16,14 @@ from statistics import median
 
 from msgspec import Struct
 
+from beliefd.protocol.operations import OPERATIONS
 from beliefd.testing.world import ONTOLOGY
 from benchmarks import accepted, small  # noqa: F401 - the first registers its attacks
 from benchmarks.attacks import ATTACKS, BODIES, Attack, Unanswered
 from benchmarks.beside import Seen
 from benchmarks.figures import Figure, Run, Target
 from benchmarks.questions import QUESTIONS
+from benchmarks.rest import REST
 from benchmarks.victim import Victim, attacked, watched
 
 IDLE_SECONDS = 3.0
@@ -50,6 +52,8 @@ _SAMPLE = re.compile(r"^(\w+)(?:\{.*\})? ([0-9.e+-]+)$", re.MULTILINE)
 def hostile(run: Run) -> list[Figure]:
     if run.seconds:
         return _mixed(run)
+    if missing := without_row():
+        raise SystemExit(f"no attack on {', '.join(missing)}: nothing is known of what a caller can do there")
     figures: list[Figure] = []
     with attacked(run.folder / "hostile", QUICK_SCALE if run.quick else 1.0) as victim:
         idle = _idle(victim, IDLE_SECONDS if not run.quick else 0.3)
@@ -58,10 +62,16 @@ def hostile(run: Run) -> list[Figure]:
     return figures
 
 
+def without_row() -> list[str]:
+    """INVARIANT: every operation is tried: by the largest body that it takes, or without one."""
+    tried = {name.split()[0] for name in chain(BODIES, QUESTIONS, REST)}
+    return [row.name for row in OPERATIONS if row.name not in tried]
+
+
 def _rows(run: Run) -> dict[str, Attack]:
-    """Every attack, operations with the largest body that they take, and questions about a long ledger: all,
-    or a few of each if it is quick."""
-    few = [islice(rows.items(), run.size(len(rows), 3)) for rows in (BODIES, QUESTIONS)]
+    """Every attack, operations with the largest body that they take, questions about a long ledger, and what
+    is left: all, or a few of each if it is quick."""
+    few = [islice(rows.items(), run.size(len(rows), 3)) for rows in (BODIES, QUESTIONS, REST)]
     return {**ATTACKS, **dict(chain.from_iterable(few))}
 
 
@@ -221,7 +231,7 @@ def _after(seconds: float, victim: Victim, number: int) -> Size:
 
 
 def _attack_on(victim: Victim, over: threading.Event, start: int) -> None:
-    attacks = [*ATTACKS.values(), *BODIES.values(), *QUESTIONS.values()]
+    attacks = [one for rows in (ATTACKS, BODIES, QUESTIONS, REST) for one in rows.values()]
     turn = start * len(attacks) // 2
     while not over.is_set():
         with suppress(Unanswered):  # the honest caller beside it counts here

@@ -8,6 +8,8 @@ from benchmarks import hostile, profile, served, turns
 from benchmarks.__main__ import BENCHMARKS, main
 from benchmarks.attacks import post
 from benchmarks.figures import Run, Target, alternate
+from benchmarks.rest import REST, small_contents
+from benchmarks.victim import attacked
 
 
 @pytest.mark.parametrize("name", BENCHMARKS)
@@ -46,6 +48,22 @@ def test_an_attack_that_is_answered_otherwise_than_it_says_misses_its_target(
     [missed] = [one.what for one in figures if one.what.endswith("answered as expected")]
     assert missed == "some: answered as expected"
     assert [one.met for one in figures if one.what == missed] == [False]
+
+
+def test_an_operation_that_nobody_attacks_ends_the_benchmark(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    assert hostile.without_row() == []
+    monkeypatch.setattr(hostile, "REST", {})
+    with pytest.raises(SystemExit, match="revoke_token"):
+        hostile.hostile(Run(tmp_path, quick=True))
+
+
+def test_what_is_left_is_answered_as_it_says(tmp_path: Path) -> None:
+    with attacked(tmp_path / "hostile", hostile.QUICK_SCALE) as victim:
+        for row in (*REST.values(), small_contents):
+            assert row(victim) > 0
+        assert victim.surprises == []
 
 
 def test_figures_are_chosen_by_name_and_shown_as_a_table(capsys: pytest.CaptureFixture[str]) -> None:

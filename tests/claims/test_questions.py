@@ -1,5 +1,9 @@
 """A yes answers the questions that stood on the card, and nobody is asked about what is refused anyway."""
 
+from collections.abc import Sequence
+
+from beliefd.kernel.claims.threat import Threat
+from beliefd.protocol.approvals import ApprovalCard
 from beliefd.testing.world import policy
 from tests.claims.conftest import Build
 from tests.claims.support import alarmed, bundle, claim
@@ -49,4 +53,45 @@ def test_nobody_is_asked_about_what_a_later_gate_refuses(build: Build) -> None:
     assert (judged.decision, judged.audit_trail.gates_failed) == ("REFUSE", ("security",))
     assert judged.audit_trail.gates_passed == ("evidence",)
     assert house.ann.list_approvals().approvals == []
+    house.check(session)
+
+
+def test_a_gate_that_has_found_something_worse_than_the_card_shows_asks_again(build: Build) -> None:
+    scores = [0.92]
+
+    def rising(_: Sequence[tuple[str, str]], tier: int, trail: Sequence[int]) -> Threat:
+        return Threat(detector="rising", score=scores[-1])
+
+    def seen(card: ApprovalCard) -> tuple[list[str], list[object]]:
+        return card.asking, [one.observed for one in card.gates if one.gate == "adversarial"]
+
+    house = build(detector=rising)
+    session = house.session()
+    waiting = house.agent.submit_claims(session, bundle(claim("DELETE", value=0.9)))
+    house.ann.approve(waiting)
+    (card,) = house.ann.list_approvals().approvals
+    assert seen(card) == (["adversarial"], [0.92])
+    scores.append(0.99)
+    assert house.ann.approve(card).outcome == "DEFER"
+    (card,) = house.ann.list_approvals().approvals
+    assert seen(card) == (["adversarial"], [0.99])
+    assert [one.gates for one in card.approvals] == [("uncertainty", "human"), ("adversarial",)]
+    scores.append(0.95)
+    assert house.ann.approve(card).outcome == "PUBLISH", "what is no worse is nothing new"
+    house.check(session)
+
+
+def test_a_yes_to_a_tier_is_none_to_a_higher_one_whatever_else_is_asked_meanwhile(build: Build) -> None:
+    house = build(detector=alarmed)
+    session = house.session()
+    waiting = house.agent.submit_claims(session, bundle(claim("DELETE", value=0.9)))
+    house.ann.approve(waiting)
+    (card,) = house.ann.list_approvals().approvals
+    assert card.asking == ["adversarial"]
+    raised = {"types": ["INFERENCE"], "to": "PRIVILEGE"}
+    house.steward.in_force.adopt(policy(tiers={"raise": [raised]}))
+    assert house.ann.approve(card).outcome == "ESCALATE"
+    (card,) = house.ann.list_approvals().approvals
+    assert (card.asking, card.tier) == (["human"], "PRIVILEGE")
+    assert house.ann.approve(card).outcome == "PUBLISH"
     house.check(session)

@@ -1,4 +1,4 @@
-"""Three servers on one PostgreSQL let about as much of one principal pass as one server would."""
+"""Three servers on one store let about as much of one principal pass as one server would."""
 
 import asyncio
 import time
@@ -20,18 +20,19 @@ SECONDS = 6.0
 pytestmark = pytest.mark.slow
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="module", params=["sqlite", "postgres"])
 def three(
-    postgres_server: PostgresServer, tmp_path_factory: pytest.TempPathFactory
+    request: pytest.FixtureRequest, postgres_server: PostgresServer, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[list[ServerProcess]]:
     home = tmp_path_factory.mktemp("limited")
     (home / "policy.yaml").write_text(f"limits: {{requests_per_second: {PER_SECOND}}}\n")
-    store = postgres_server.create_database()
+    shared = request.param == "postgres"
+    store = postgres_server.create_database() if shared else None
     with ExitStack() as stack:
         servers = []
         for number in range(SERVERS):
             options = ("--policy", str(home / "policy.yaml"))
-            servers.append(ServerProcess(home / str(number), store, options=options))
+            servers.append(ServerProcess(home / (str(number) if shared else "one"), store, options=options))
             stack.callback(servers[-1].forget)
             stack.callback(servers[-1].stop)
         yield servers

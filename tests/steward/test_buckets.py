@@ -1,7 +1,8 @@
 """Buckets of several processes on one store: what all of them let pass is what one would."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
+from pathlib import Path
 
 import pytest
 
@@ -14,7 +15,12 @@ from beliefd.steward.write.room import Written
 from beliefd.stores.base import StorageUnavailable, Taken
 from beliefd.stores.memory import MemoryStore
 from beliefd.stores.postgres import PostgresStore
+from beliefd.stores.sqlite import SqliteStore
+from beliefd.stores.sqlite.file import beside
+from beliefd.stores.sqlite.limits import SUFFIX, SharedBuckets
 from beliefd.testing.world import policy
+
+Open = Callable[[], Awaitable[PostgresStore | SqliteStore]]
 
 RATE, FULL = 10.0, 20.0
 
@@ -111,9 +117,17 @@ def test_without_its_store_a_process_counts_for_itself_and_tells_what_it_counted
     assert passed(there, 100) == 0, "what the other took is not known here"
 
 
-def test_the_database_keeps_buckets_as_it_is_told(postgres_url: str) -> None:
+@pytest.fixture(params=["sqlite", "postgres"])
+def opened(request: pytest.FixtureRequest, tmp_path: Path) -> Open:
+    if request.param == "sqlite":
+        return lambda: SqliteStore.open(tmp_path / "ledger.db")
+    url: str = request.getfixturevalue("postgres_url")
+    return lambda: PostgresStore.open(url)
+
+
+def test_the_database_keeps_buckets_as_it_is_told(opened: Open) -> None:
     async def story() -> None:
-        here, there = await PostgresStore.open(postgres_url), await PostgresStore.open(postgres_url)
+        here, there = await opened(), await opened()
         try:
             taken = [Taken("b", 3, 0.0, 10.0), Taken("a", 12, 0.0, 10.0)]
             assert await here.spend(taken) == {"a": -2.0, "b": 7.0}
@@ -127,6 +141,49 @@ def test_the_database_keeps_buckets_as_it_is_told(postgres_url: str) -> None:
             await there.close()
 
     asyncio.run(story())
+
+
+def test_a_file_keeps_buckets_beside_the_ledgers_for_its_owner_and_only_if_somebody_goes_fast(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "ledger.db"
+
+    async def story() -> None:
+        store = await SqliteStore.open(path)
+        try:
+            assert beside(path, SUFFIX).exists() is False
+            before = beside(path, "-wal").stat()
+            await store.spend([Taken("a", 3, 0.0, 10.0)])
+            assert beside(path, SUFFIX).stat().st_mode & 0o077 == 0
+            after = beside(path, "-wal").stat()
+            assert (after.st_size, after.st_mtime_ns) == (before.st_size, before.st_mtime_ns)
+        finally:
+            await store.close()
+        beside(path, SUFFIX).write_bytes(b"no database" * 1000)
+        store = await SqliteStore.open(path)
+        try:
+            with pytest.raises(StorageUnavailable, match=r"ledger\.db-limits"):
+                await store.spend([Taken("a", 3, 0.0, 10.0)])
+        finally:
+            await store.close()
+
+    asyncio.run(story())
+
+
+def test_a_bucket_in_a_file_fills_with_time_and_a_clock_that_is_put_back_takes_nothing(
+    tmp_path: Path,
+) -> None:
+    clock = Clock()
+    here, there = (SharedBuckets(tmp_path / "ledger.db", clock) for _ in range(2))
+    assert here.spend([Taken("a", 10, 1.0, 10.0)]) == {"a": 0.0}
+    clock.now += 4
+    assert there.spend([Taken("a", 1, 1.0, 10.0)]) == {"a": 3.0}
+    clock.now -= 1000
+    assert here.spend([Taken("a", 1, 1.0, 10.0)]) == {"a": 2.0}
+    clock.now += 5
+    assert here.spend([Taken("a", 1, 1.0, 10.0)]) == {"a": 6.0}
+    here.close()
+    there.close()
 
 
 def test_bundles_are_counted_over_all_processes_on_one_store() -> None:

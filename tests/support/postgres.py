@@ -31,10 +31,10 @@ STARTED = 19
 class PostgresServer:
     """`with PostgresServer() as pg: url = pg.create_database()`. Survives `kill()` and `restart()`."""
 
-    def __init__(self, of: "PostgresServer | None" = None) -> None:
-        """A server of its own, or a standby that follows another one."""
+    def __init__(self, of: "PostgresServer | None" = None, disk: Path | None = None) -> None:
+        """A server of its own, or a standby that follows another one; on a disk of its own, if named."""
         self._of = of
-        self._home = Path(tempfile.mkdtemp(prefix="beliefd-pg-"))
+        self._home = Path(tempfile.mkdtemp(prefix="beliefd-pg-", dir=disk))
         self._data = self._home / "data"
         self._log = self._home / "log"
         self._process: subprocess.Popen[bytes] | None = None

@@ -127,7 +127,8 @@ class ServerSettings(Struct, frozen=True):
 
         steward = runtime.steward
         in_force = steward.in_force
-        scrub = Scrub(steward.positions.chains, self.scrub_place)
+        signed = None if self.log is None else self.log.last
+        scrub = Scrub(steward.positions.chains, self.scrub_place, signed)
         chores: list[Callable[[], Awaitable[None]]] = [runtime.expiry.run, keep_returning]
         if self.siblings is None or self.siblings.place.slot == 0:  # one of them is enough
             chores.append(scrub.run)

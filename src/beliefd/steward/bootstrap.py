@@ -157,7 +157,7 @@ def bootstrap(  # noqa: PLR0913 - one argument per port
     steward.sealed.record = system.note_refusal
     tree = Log(ledgers)
     archiving = Archiving(ledgers, positions, tree, system, environment)
-    checkpoints = Checkpoints(ledgers, tree, system, environment, log or LogSettings())
+    checkpoints = Checkpoints(positions.chains, tree, system, environment, log or LogSettings())
     expiry = Expiry(ledgers, positions, submit, environment)
     tools = ToolCalls(ledgers, positions, submit, registry, in_force, background)
     runs = ExperimentRuns(ledgers, submit, runner, background)

@@ -1,8 +1,8 @@
 """How fast somebody goes: a bucket each, which fills with time and is emptied by what they do.
 
-Processes on one database share buckets. Nobody waits for that: each process takes from what it knows of a
-bucket, and says some moments later how much it took. What several took at once is owed, and the bucket fills
-only when that has been made up for: over time all of them together let as much pass as one would.
+Processes on one database, or on one file, share buckets. Nobody waits for that: each process takes from what
+it knows of a bucket, and says some moments later how much it took. What several took at once is owed, and the
+bucket fills only when that has been made up for: over time all of them let as much pass as one would.
 """
 
 import asyncio

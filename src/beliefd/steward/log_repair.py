@@ -1,6 +1,6 @@
 """The log compared with the ledgers that it is over, and its tiles built anew from them."""
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from hashlib import sha256
 from typing import Final
 
@@ -16,6 +16,11 @@ RUNS: Final = 500
 ENTRIES: Final = 2_000
 TRIES: Final = 10
 Progress = Callable[[int], None]
+Rest = Callable[[], Awaitable[None]]
+
+
+async def _at_once() -> None:
+    """Nobody waits for the machine meanwhile."""
 
 
 class Looked(Struct):
@@ -32,8 +37,17 @@ class Looked(Struct):
     def ok(self) -> bool:
         return not (self.missing or self.tiles or self.checkpoints)
 
+    @property
+    def complaints(self) -> list[str]:
+        """What is wrong, in words; the first of each kind."""
+        told = [f"leaf {index} leads to no event" for index in self.missing[:20]]
+        told += [
+            f"tile {height}/{number} is not over its leaves" for height, number in sorted(self.tiles)[:20]
+        ]
+        return told + [f"the checkpoint of size {size} is of another log" for size in self.checkpoints[:20]]
 
-async def look(store: Store, report: Progress = lambda _: None) -> Looked:
+
+async def look(store: Store, report: Progress = lambda _: None, rest: Rest = _at_once) -> Looked:
     """Hash all entries in the order of their leaves, and compare what comes of it with what is stored."""
     found = Looked(await store.log_size())
     known: dict[Place, bytes] = {}
@@ -45,6 +59,7 @@ async def look(store: Store, report: Progress = lambda _: None) -> Looked:
         await _compare(store, found, {place: tile for place, tile in changed.items() if place not in kept})
         known = {place: changed.get(place) or known[place] for place in kept}
         report(at)
+        await rest()
     await _compare(store, found, known)
     if not found.tiles and not found.missing:
         tree = Log(store)

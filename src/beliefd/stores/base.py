@@ -237,7 +237,7 @@ class Taken(Struct, frozen=True):
 
 @runtime_checkable
 class Spending(Protocol):
-    """A store that processes on several machines share can keep buckets for all of them."""
+    """A store that several processes share can keep buckets for all of them."""
 
     async def spend(self, taken: Sequence[Taken]) -> dict[str, float]:
         """Take so much from the buckets, which are full at first; what is left in each, and may be less than

@@ -24,6 +24,7 @@ from beliefd.cli.options import DIRECTORY, FILE_PATH, SESSION
 from beliefd.cli.output import Exit, Reply, replies
 from beliefd.cli.progress import progress
 from beliefd.cli.target import (
+    DEFAULT_DATA,
     Question,
     Target,
     asks,
@@ -59,7 +60,13 @@ def show() -> Question:
 @OUTPUT
 @target_options
 def checkpoint(target: Target, now: bool, place: Path | None) -> None:
-    """Print the newest signed checkpoint, or write it to a file that you keep."""
+    """Print the newest signed checkpoint, or write it to a file that you keep.
+
+    With `--now` and a store of its own (`--data`, `--store`), all events are compared with the log first, as
+    `log check` does: no server looks after that store. One that is asked compares what is new.
+    """
+    if now and target.is_embedded:
+        _looked_at(target.data or Path(DEFAULT_DATA), target.store)
     answer = target.ask(lambda calls: calls.sign_checkpoint() if now else calls.log_checkpoint())
     if place is None:
         output.show(Reply(answer, answer.note.rstrip("\n")), target.as_json)
@@ -294,10 +301,8 @@ def rotate(path: Path | None, origin: str | None, drop_old: bool, data: Path, st
 @replies(log, store_options)
 def check(data: Path, store: str | None) -> Reply:
     """Hash all events again in the order of the log, and compare. Exits with 5 if something is otherwise."""
-    from beliefd.steward.log_repair import look
-
-    found = _walked(need_store(data, store), look)
-    verdict = "the log is as the ledgers say" if found.ok else "\n".join(_complaints(found))
+    found = _looked_at(data, store)
+    verdict = "the log is as the ledgers say" if found.ok else "\n".join(found.complaints)
     return _reply(found, f"{found.size} leaves: {verdict}", found.ok)
 
 
@@ -311,18 +316,22 @@ def rebuild(data: Path, store: str | None) -> Reply:
     return _reply(found, words, not found.missing)
 
 
+def _looked_at(data: Path, store: str | None) -> "Looked":
+    """All of it; whoever signs with the key that is there hears of what is wrong."""
+    from beliefd.steward.log_repair import look
+
+    found = _walked(need_store(data, store), look)
+    if (last := log_settings(data).last) is not None:
+        last.note_damage(found.complaints)
+    return found
+
+
 def _walked(place: str, work: "Callable[[Store, Progress], Awaitable[Looked]]") -> "Looked":
     async def run(opened: "Store") -> "Looked":
         with progress("hashing", await opened.log_size()) as report:
             return await work(opened, report)
 
     return with_store(place, run)
-
-
-def _complaints(found: "Looked") -> list[str]:
-    told = [f"leaf {index} leads to no event" for index in found.missing[:20]]
-    told += [f"tile {height}/{number} is not over its leaves" for height, number in sorted(found.tiles)[:20]]
-    return told + [f"the checkpoint of size {size} is of another log" for size in found.checkpoints[:20]]
 
 
 def _reply(found: "Looked", words: str, ok: bool) -> Reply:

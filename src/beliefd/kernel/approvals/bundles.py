@@ -8,7 +8,7 @@ from beliefd.kernel.approvals.commands import DecideApproval
 from beliefd.kernel.approvals.eligibility import required_approvals
 from beliefd.kernel.approvals.events import ApprovalClosed, ApprovalDecided
 from beliefd.kernel.approvals.shaping import shaped, shapers
-from beliefd.kernel.approvals.standing import names_of, of_now
+from beliefd.kernel.approvals.standing import are_compared, names_of, of_now
 from beliefd.kernel.approvals.state import Approval, BundleSubject, InformationSubject
 from beliefd.kernel.approvals.words import (
     agreed,
@@ -90,7 +90,8 @@ def _resumed(
         return problem
     gates = answered_gates(session, approval, facts)
     given = gate_input(bundle, session, approval.proposer, facts, approval.proposers)
-    chain = run_gates(given, gates)
+    chain = run_gates(given, gates, approval.results if are_compared(facts) else None)
+    gates -= chain.asking_again
     chain = replace(chain, results=(*chain.results, *(one for one in approval.results if one.limit == VOID)))
     answered = Answered((*approval.earlier, *approval.approvals), gates, overrides(approval, chain))
     judged = gated(chain, given, facts, approval.proposers, approval.proposer, answered)

@@ -29,6 +29,11 @@ def is_by_rights(facts: Facts) -> bool:
     return getattr(facts.findings, "by_rights", UNSET) is True
 
 
+def are_compared(facts: Facts) -> bool:
+    """Is what gates find now held against what the card has shown?"""
+    return getattr(facts.findings, "by_results", UNSET) is True
+
+
 def is_by_words(facts: Facts) -> bool:
     return getattr(facts.findings, "by_words", UNSET) is True
 

@@ -53,7 +53,8 @@ class ClaimFindings(Value, frozen=True, tag_field="of", tag="claims"):
     allows: how many those are. `authority` is how those stand now whose word or tier is used. Entries without
     it are older than the rules that authority is judged when it is used, and that a yes answers the gates
     that were shown. With `by_rights`, that standing is the one in the session's space. With `by_words`,
-    it is remembered by the words alone who shaped a claim.
+    it is remembered by the words alone who shaped a claim. With `by_results`, a yes answers what the gates
+    had found when it was asked for: one that has found something else since, or worse, asks again.
     """
 
     threat: Threat
@@ -75,6 +76,7 @@ class ClaimFindings(Value, frozen=True, tag_field="of", tag="claims"):
     authority: Authority | UnsetType = UNSET
     by_rights: ByRights = UNSET
     by_words: ByWords = UNSET
+    by_results: bool | UnsetType = UNSET
 
     @property
     def threats(self) -> tuple[Threat, ...]:

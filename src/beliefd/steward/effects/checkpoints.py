@@ -22,13 +22,15 @@ from beliefd.ledger.notes import (
     read_note,
     signers,
 )
+from beliefd.steward.chains import Chains, checked
 from beliefd.steward.effects.anchored import Anchor, Anchored
 from beliefd.steward.effects.last_signed import LastSigned
 from beliefd.steward.effects.log_keys import LogKeys
 from beliefd.steward.environment import Environment
 from beliefd.steward.log import Log
+from beliefd.steward.log_comparing import refuse_contradicted
 from beliefd.steward.write.system import SystemLedger
-from beliefd.stores.base import StorageUnavailable, Store
+from beliefd.stores.base import StorageUnavailable
 from beliefd.stores.log import KeptCheckpoint
 
 log = logging.getLogger("beliefd.log")
@@ -66,9 +68,11 @@ class Checkpoints:
     """Of one store, by one server."""
 
     def __init__(
-        self, store: Store, tree: Log, system: SystemLedger, environment: Environment, settings: LogSettings
+        self, chains: Chains, tree: Log, system: SystemLedger, environment: Environment, settings: LogSettings
     ) -> None:
-        self._store = store
+        self._store = checked(chains)
+        self._stored = Log(chains.store)
+        """What is compared with leaves needs no chain, which might have to be followed from its beginning."""
         self._log = tree
         self._system = system
         self._environment = environment
@@ -77,7 +81,7 @@ class Checkpoints:
         self.submitted: dict[str, Submitted] = {}
         """By the address of the witness; nothing of what was before this process."""
         self.anchored = Anchored(settings.anchors, settings.key)
-        self.keys = LogKeys(store, system, settings.key, settings.origin)
+        self.keys = LogKeys(self._store, system, settings.key, settings.origin)
 
     async def newest(self, size: int | None = None) -> KeptCheckpoint | None:
         """The last one that all required witnesses have cosigned; or of a size, whoever has."""
@@ -102,7 +106,7 @@ class Checkpoints:
             await self._log.catch_up()
             size = await self._store.log_size()
             checkpoint = Checkpoint(keys[0].verifier.name, size, await self._log.root(size))
-            await self._refuse_other_history(checkpoint.origin, size)
+            await self._refuse_unsignable([key.verifier for key in keys], size)
             kept = await self._keep(checkpoint, [key.sign(checkpoint.text) for key in keys])
             if self.settings.last is not None:
                 self.settings.last.write(kept.note)
@@ -112,20 +116,31 @@ class Checkpoints:
 
     async def refuse_unsignable(self) -> None:
         """Raise what signing would raise now. Nothing is written, and no key is made."""
-        for key in self.keys.fitting(await self._system.log_keys())[:1]:
-            await self._refuse_other_history(key.verifier.name, await self._store.log_size())
+        if keys := self.keys.fitting(await self._system.log_keys()):
+            await self._refuse_unsignable([key.verifier for key in keys], await self._store.log_size())
 
-    async def _refuse_other_history(self, origin: str, size: int) -> None:
-        """INVARIANT: a log never signs two histories. What was signed before is kept in the store, and beside
-        the key."""
+    async def _refuse_unsignable(self, keys: list[VerifierKey], size: int) -> None:
+        """INVARIANT: a log never signs two histories, and nothing new that the stored events contradict.
+
+        What was signed before is kept in the store, and beside the key. To the store's word that something
+        was, a signature belongs: what is beyond the last one is compared.
+        """
         if (last := self.settings.last) is None:
             return
-        earlier = [last.checkpoint_in(one.note) for one in await self._store.checkpoints(1)]
+        kept = [(one.note, last.checkpoint_in(one.note)) for one in await self._store.checkpoints(1)]
+        try:
+            signed = [one for note, one in kept if signers(read_note(note), keys)]
+        except BadNote as error:
+            text = f"a checkpoint in the store was not signed with this key, and says it was: {error}"
+            raise BeliefdError(Code.CHECKPOINT_FORGED, text) from None
         if (seen := last.read()) is not None:
-            earlier.append(seen)
-        for one in earlier:
-            if one.origin == origin:  # else of another log, which ended
+            signed.append(seen)
+        for one in [checkpoint for _, checkpoint in kept] + signed:
+            if one.origin == keys[0].name:  # else of another log, which ended
                 await self._log.refuse_other_history(one, size)
+        last.refuse_damaged()
+        known = max((one.size for one in signed if one.origin == keys[0].name), default=0)
+        await refuse_contradicted(self._stored, known, size)
 
     async def _keep(self, checkpoint: Checkpoint, lines: list[Signature]) -> KeptCheckpoint:
         note = Note(checkpoint.text).signed(lines)

@@ -1,5 +1,6 @@
 """The checkpoint that was signed last, kept beside the key: a store that was put back does not change it."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from msgspec import Struct
@@ -8,7 +9,7 @@ from beliefd.kernel.errors import BeliefdError, Code
 from beliefd.ledger.notes import BadNote, Checkpoint, read_checkpoint, read_note
 from beliefd.steward.effects.log_keys import read_keys
 from beliefd.steward.key_files import write_private
-from beliefd.steward.log import Log
+from beliefd.steward.log import LOOK, Log
 from beliefd.stores.base import Store
 
 
@@ -49,6 +50,33 @@ class LastSigned(Struct, frozen=True):
 
     def write(self, note: str) -> None:
         write_private(self.path, note.encode(), replace=True)
+
+    # -- what was seen to be wrong -----------------------------------------------------------------
+
+    @property
+    def damage(self) -> Path:
+        """What whoever compared all events with all leaves last has found, if that was not in order."""
+        return self.key.with_suffix(".damaged")
+
+    def note_damage(self, complaints: Sequence[str]) -> None:
+        """For all processes that sign with this key, and for those that come after them; none says that all
+        is well again."""
+        if complaints and self.key.exists():
+            write_private(self.damage, "".join(f"{one}\n" for one in complaints).encode(), replace=True)
+        elif self.damage.exists():
+            try:
+                self.damage.unlink(missing_ok=True)
+            except OSError as error:
+                text = f"cannot remove `{self.damage}`: {error.strerror}"
+                raise BeliefdError(Code.STORAGE_UNAVAILABLE, text) from None
+
+    def refuse_damaged(self) -> None:
+        if self.damage.exists():
+            text = (
+                "no checkpoint is signed: the log and the stored events contradict each other, as"
+                f" `{self.damage}` says{LOOK}, which takes that back when they agree"
+            )
+            raise BeliefdError(Code.LEDGER_BROKEN, text)
 
     async def ahead_of(self, store: Store) -> Ahead | None:
         """What was signed last, if the store has less than it covers, or something else.

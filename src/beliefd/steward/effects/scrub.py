@@ -1,6 +1,7 @@
 """The scrub: all ledgers followed from beginning to end, slowly, over and over, beside the requests.
 
-What is asked for is checked when it is read. The scrub finds what nobody asks for.
+What is asked for is checked when it is read. The scrub finds what nobody asks for. After the ledgers it
+compares the log with them, as `beliefd log check` does; while they contradict each other, nothing is signed.
 """
 
 import asyncio
@@ -13,10 +14,13 @@ from typing import Final
 import msgspec
 from msgspec import Struct
 
+from beliefd.kernel.errors import BeliefdError
 from beliefd.ledger.envelope import LedgerBroken
 from beliefd.ledger.marks import Marks
 from beliefd.ledger.replay import Walk
 from beliefd.steward.chains import Chains
+from beliefd.steward.effects.last_signed import LastSigned
+from beliefd.steward.log_repair import look
 from beliefd.stores.base import StorageUnavailable
 
 log = logging.getLogger("beliefd.scrub")
@@ -39,13 +43,26 @@ class Place(Struct, frozen=True):
     hash: str
 
 
+class _Pace:
+    """Rests once there was enough to do that it is worth it: a share of the machine is left to others."""
+
+    def __init__(self) -> None:
+        self._since = time.monotonic()
+
+    async def __call__(self) -> None:
+        if (took := time.monotonic() - self._since) >= LEAST_REST:
+            await asyncio.sleep(SHARE * took)
+            self._since = time.monotonic()
+
+
 class Scrub:
     """Walks all ledgers. `file` keeps its place, so that a restart does not begin all over again."""
 
-    def __init__(self, chains: Chains, file: Path | None = None) -> None:
+    def __init__(self, chains: Chains, file: Path | None = None, signed: LastSigned | None = None) -> None:
         self._chains = chains
         self._store = chains.store
         self._file = file
+        self._signed = signed
         self._noted = 0.0
 
     async def run(self) -> None:
@@ -54,7 +71,7 @@ class Scrub:
             try:
                 await self.round()
                 await asyncio.sleep(ROUND_SECONDS)
-            except StorageUnavailable as error:
+            except (BeliefdError, StorageUnavailable) as error:
                 log.warning("ledgers are not being scrubbed: %s", error)
                 await asyncio.sleep(1.0)
 
@@ -69,6 +86,17 @@ class Scrub:
                 await self.look_at(row.session_id)
             after = rows[-1].session_id
         self._note(None)
+        if self._signed is not None:
+            await self._look_at_log(self._signed)
+
+    async def _look_at_log(self, signed: LastSigned) -> None:
+        try:
+            told = (await look(self._store, rest=_Pace())).complaints
+        except LedgerBroken as error:
+            told = [str(error)]
+        if told:
+            log.error("the log and the ledgers contradict each other: %s", "; ".join(told))
+        signed.note_damage(told)
 
     async def look_at(self, session_id: str, marks: Marks | None = None) -> bool:
         """Follow one ledger to its head; what does not hold is not served from then on. Does it hold?"""

@@ -402,7 +402,8 @@ class FactFinder(Examiner):
             bundle = edited_bundle(bundle, command.claims or bundle.claims)
             refuse_too_long(bundle, policy)
         found = await self.examine(bundle, session, approval.proposer.id, policy, unwritten=unwritten)
-        return replace(found, authority=authority)
+        compared = True if command.decision == "APPROVED" else UNSET
+        return replace(found, authority=authority, by_results=compared)
 
     async def outlook_findings(
         self, session: Session, approval: Approval, policy: Policy, fresh: bool

@@ -21,6 +21,7 @@ DURABLY: Final = "set_config('synchronous_commit', 'on', true)"
 """For the rest of the transaction. Behind a pooler nobody knows what others have set on a connection, so what
 is written says so itself; appends in the statement, all else before it."""
 TAKEN: Final = (asyncpg.UniqueViolationError, asyncpg.TransactionRollbackError)
+NO_ROOM: Final = "there is no room for it on the disk of the database"
 _CONNECTION_LOST: Final = (
     OSError,
     asyncpg.PostgresConnectionError,
@@ -46,6 +47,8 @@ class PostgresDatabase(Database):
         self._pooled = pooled
         """Is there a pooler between us and the database, which hands out connections by the transaction?"""
         self._closed = False
+        self.is_full = False
+        """Was a write refused because there is no room, and has there been none since that takes some?"""
 
     async def _write(self, statement: str, *values: object) -> Any:
         """Run one writing statement; say of a failure whether something may have been written."""
@@ -58,6 +61,7 @@ class PostgresDatabase(Database):
         except (*TAKEN, asyncpg.ForeignKeyViolationError):
             raise
         except FAILURES as error:
+            self.is_full = self.is_full or isinstance(error, asyncpg.DiskFullError)
             if _rolled_back(error):
                 raise Undone(f"nothing was written: {words(error)}") from None
             raise StorageUnavailable(f"it is not known whether it was written: {words(error)}") from None
@@ -93,6 +97,7 @@ class PostgresDatabase(Database):
                 before = f"SELECT {DURABLY}" if self._pooled else ""
                 return await _to_its_end(connection, _taken(connection, steps, before))
         except FAILURES as error:
+            self.is_full = self.is_full or isinstance(error, asyncpg.DiskFullError)
             raise StorageUnavailable(words(error)) from None
 
     def _list(self, texts: Collection[str]) -> list[str]:
@@ -153,6 +158,8 @@ def words(error: BaseException) -> str:
         return "no host of the database takes writes"
     if isinstance(error, asyncpg.DataError):
         return "there is text in it that the database cannot hold"
+    if isinstance(error, asyncpg.DiskFullError):
+        return NO_ROOM
     if isinstance(error, ValueError):  # an address that cannot be read
         return str(error).partition("\n")[0]
     if isinstance(error, asyncpg.PostgresError) and not isinstance(error, asyncpg.PostgresConnectionError):

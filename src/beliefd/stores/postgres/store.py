@@ -35,6 +35,7 @@ from beliefd.stores.postgres.projections import PostgresProjections
 from beliefd.stores.postgres.schema import migrate, migrate_own, need_newest
 from beliefd.stores.sql.archives import Archives
 from beliefd.stores.sql.content import Content
+from beliefd.stores.sql.database import Steps
 from beliefd.stores.sql.graph import Graph
 from beliefd.stores.sql.inbox import Inbox
 from beliefd.stores.sql.ledgers import Ledgers
@@ -71,6 +72,13 @@ WITH taken AS (
 )
 SELECT json_agg(json_build_array(name, level))::text FROM left_over
 """  # noqa: S608 - made of constants
+
+
+def _room() -> Steps[None]:
+    """Take a page for a table where those of the store are, and give it back. What a probe commits takes room
+    in the log only, which may be on another disk and in files that are there already."""
+    yield ("CREATE TEMP TABLE beliefd_room (page TEXT) ON COMMIT DROP",)
+    yield ("INSERT INTO beliefd_room VALUES ('taken')",)
 
 
 class _Connection(asyncpg.Connection):  # type: ignore[misc]
@@ -256,6 +264,9 @@ class PostgresStore(PostgresProjections, Archives, Ledgers, Graph, Inbox, Conten
         if row is None or row[0] != "off":
             raise StorageUnavailable("the database is read-only")
         await self._settle()
+        if self.is_full:
+            await self._together(_room())
+            self.is_full = False
 
     async def close(self) -> None:
         if self._closed:

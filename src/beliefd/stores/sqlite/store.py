@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from beliefd.ledger.envelope import Sealed
-from beliefd.stores.base import Append, Listener, StorageUnavailable
+from beliefd.stores.base import Append, Listener, StorageUnavailable, Taken
 from beliefd.stores.listeners import Listeners
 from beliefd.stores.sql.archives import Archives
 from beliefd.stores.sql.content import Content
@@ -30,6 +30,7 @@ from beliefd.stores.sqlite.database import BUSY_MS, connect, words
 from beliefd.stores.sqlite.file import prepare, read_only, unchanged
 from beliefd.stores.sqlite.group import GroupCommit
 from beliefd.stores.sqlite.here import Here
+from beliefd.stores.sqlite.limits import SharedBuckets
 from beliefd.stores.sqlite.looking import version_of_store
 from beliefd.stores.sqlite.projections import SqliteProjections
 from beliefd.stores.sqlite.schema import migrate, refuse_earlier
@@ -63,6 +64,7 @@ class SqliteStore(SqliteProjections, Archives, Ledgers, Graph, Inbox, Content, S
         self._committing = threading.Lock()
         """INVARIANT: whoever holds it takes all that waits, and commits it: appends keep their order."""
         self._here = Here(path)
+        self._limits = SharedBuckets(path)
         self._listeners = Listeners()
         self._writer = threading.Thread(target=self._write_loop, name="beliefd-writer", daemon=True)
         self._poller: asyncio.Task[None] | None = None
@@ -236,6 +238,9 @@ class SqliteStore(SqliteProjections, Archives, Ledgers, Graph, Inbox, Content, S
         except sqlite3.Error as error:
             raise StorageUnavailable(str(error)) from None
 
+    async def spend(self, taken: Sequence[Taken]) -> dict[str, float]:
+        return await asyncio.to_thread(self._limits.spend, taken)
+
     # -- life ------------------------------------------------------------------------------------
 
     def subscribe(self, listener: Listener) -> Callable[[], None]:
@@ -283,6 +288,7 @@ class SqliteStore(SqliteProjections, Archives, Ledgers, Graph, Inbox, Content, S
         self._here.close()
         self._reader.close()
         await asyncio.to_thread(self._close_beside)
+        await asyncio.to_thread(self._limits.close)
         await asyncio.to_thread(self._bulk.close)
 
 

@@ -4,7 +4,7 @@ Each gate is a pure function of what it is told. EXECUTE and EXPLAIN let the cha
 stop it and call a person, REFUSE stops it for good. All gates are looked at before a person is called.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Final
 
 from msgspec import UNSET
@@ -17,6 +17,7 @@ from beliefd.kernel.claims.gates.human import GATE as HUMAN
 from beliefd.kernel.claims.gates.human import human
 from beliefd.kernel.claims.gates.result import ChainResult, GateInput, GateResult, caveats, has_caveats, says
 from beliefd.kernel.claims.gates.security import security
+from beliefd.kernel.claims.gates.shown import was_shown
 from beliefd.kernel.claims.gates.uncertainty import uncertainty
 
 Gate = Callable[[GateInput], list[GateResult]]
@@ -46,10 +47,13 @@ def _severity(result: GateResult) -> Severity:
     return _SEVERITIES[result.outcome]
 
 
-def run_gates(given: GateInput, approved: frozenset[str] = frozenset()) -> ChainResult:
+def run_gates(
+    given: GateInput, approved: frozenset[str] = frozenset(), shown: Sequence[GateResult] | None = None
+) -> ChainResult:
     """Pass a bundle through the gates; `approved` names gates whose call for a person has been answered.
 
-    INVARIANT: an approval answers a DEFER or ESCALATE. It never turns a REFUSE around.
+    INVARIANT: an approval answers a DEFER or ESCALATE. It never turns a REFUSE around. And it answers what
+    was `shown`: a gate that has found something else since, or worse, asks again.
     """
     results: list[GateResult] = []
     passed: list[str] = []
@@ -61,7 +65,7 @@ def run_gates(given: GateInput, approved: frozenset[str] = frozenset()) -> Chain
         worst = found[0] if alike else max(found, key=_severity)
         severity = _SEVERITIES[worst.outcome]
         results += found
-        answered = name in approved and _DEFER <= severity < _REFUSE
+        answered = name in approved and _DEFER <= severity < _REFUSE and was_shown(found, shown)
         if severity >= _DEFER and not answered:
             stops[name] = worst
             # What is refused is refused: what the gates behind it would say is nobody's question.
@@ -72,7 +76,7 @@ def run_gates(given: GateInput, approved: frozenset[str] = frozenset()) -> Chain
     told = _rejected_before(given)
     if stops:
         chain = ChainResult(tuple(results), tuple(passed), None, "PUBLISH", "", tuple(overridden))
-        stopped = _stopped(stops, chain)
+        stopped = replace(_stopped(stops, chain), asking_again=frozenset(stops) & approved)
         return replace(stopped, results=(*stopped.results, *told))
     results += told
     published = _published(overridden) + (", with caveats" if has_caveats(results) else "")

@@ -69,7 +69,8 @@ class ChainResult(Struct, frozen=True):
     """How far a bundle came. `overridden` are gates that would have stopped it; people let it pass.
 
     `asking` are the gates whose questions a person is shown next, `beyond` is what the gates said that stand
-    behind the one that stopped it: a person sees that too.
+    behind the one that stopped it: a person sees that too. `asking_again` are gates that were answered, and
+    have found something else since.
     """
 
     results: tuple[GateResult, ...]
@@ -80,6 +81,7 @@ class ChainResult(Struct, frozen=True):
     overridden: tuple[str, ...] = ()
     asking: tuple[str, ...] = ()
     beyond: tuple[GateResult, ...] = ()
+    asking_again: frozenset[str] = frozenset()
 
     @property
     def failed(self) -> tuple[str, ...]:

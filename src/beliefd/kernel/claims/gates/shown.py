@@ -1,0 +1,28 @@
+"""Does a card show what a gate asks a person about? A yes answers what was seen, and nothing else."""
+
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+from beliefd.kernel.claims.bundle import Severity
+from beliefd.kernel.claims.gates.evidence import GATE as EVIDENCE
+from beliefd.kernel.claims.gates.result import GateResult
+
+CALLS: Final = (Severity.DEFER.name, Severity.ESCALATE.name)
+
+
+def was_shown(found: Iterable[GateResult], shown: Sequence[GateResult] | None) -> bool:
+    """Of one gate: is each of its questions on the card, as it is or worse? None: nobody knows what was."""
+    return shown is None or all(
+        any(_is_no_more(one, seen) for seen in shown) for one in found if one.outcome in CALLS
+    )
+
+
+def _is_no_more(one: GateResult, seen: GateResult) -> bool:
+    """The same words may not come twice (they name times, and models), nor the same score of a detector. What
+    is no worse is nothing new."""
+    if (one.gate, one.claim_id) != (seen.gate, seen.claim_id) or seen.outcome not in CALLS:
+        return False
+    if isinstance(one.observed, int | float) and isinstance(seen.observed, int | float):
+        worse = one.observed < seen.observed if one.gate == EVIDENCE else one.observed > seen.observed
+        return not worse
+    return one.observed == seen.observed
