@@ -73,6 +73,10 @@ class ServerProcess:
         """The processes that it has begun, and that are there."""
         return {int(one) for one in Path(f"/proc/{self.pid}/task/{self.pid}/children").read_text().split()}
 
+    def processor_seconds(self) -> float:
+        """What all its threads have used until now: Linux numbers the clocks of processes like this."""
+        return time.clock_gettime(~self.pid << 3 | 2)
+
     @property
     def is_up(self) -> bool:
         return self._process.poll() is None
