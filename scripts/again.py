@@ -13,7 +13,6 @@ from typing import Final
 
 FAILED: Final = Path(".pytest_cache/v/cache/lastfailed")
 MOST: Final = 30
-SCHEMATHESIS: Final = "test_schemathesis.py::"
 
 
 def main() -> int:
@@ -23,9 +22,7 @@ def main() -> int:
         print(f"{len(failed)} tests failed: none is tried again (up to {MOST} would be)", file=sys.stderr)
         return 1
     print(f"{len(failed)} failed; each is tried once more, alone", flush=True)
-    # Tests that schemathesis names are not found by their names: all of their file are run.
-    chosen = dict.fromkeys(name.partition("::")[0] if SCHEMATHESIS in name else name for name in failed)
-    ended = subprocess.run([sys.executable, "-m", "pytest", "-p", "no:xdist", *chosen], check=False)  # noqa: S603
+    ended = subprocess.run([sys.executable, "-m", "pytest", "-p", "no:xdist", *failed], check=False)  # noqa: S603
     if ended.returncode == 0:
         print("passed only alone, to be mended:", *failed, sep="\n  ")
     return ended.returncode

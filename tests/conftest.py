@@ -1,7 +1,8 @@
 """Fixtures for all tests: a PostgreSQL server for the session, an empty database for each test."""
 
+import gc
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from typing import Any
 
 import pytest
@@ -18,11 +19,21 @@ pytest.register_assert_rewrite(
 )
 
 
-def pytest_itemcollected(item: pytest.Item) -> None:
-    """Schemathesis names a test after its operation, but not its node id, by which workers know tests."""
-    name, bracket, operation = item.name.partition("[")
-    if bracket and item.nodeid.endswith(f"::{name}"):
-        item._id = item.id.with_params(operation.removesuffix("]"))
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Twenty thousand tests stay until the end: no search for garbage walks through them, now or later."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.enable()
+        gc.freeze()
+
+
+@pytest.hookimpl(optionalhook=True, wrapper=True)
+def pytest_xdist_auto_num_workers() -> Generator[None, int, int]:
+    """One more than processors: often a test waits for what it has begun, a server or a time that ends."""
+    return (yield) + 1
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -33,11 +44,15 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
 
 
 @pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     # INVARIANT: no two tests share an id. Workers would run one of them and nobody would miss the other.
     shared = [name for name, count in Counter(item.nodeid for item in items).items() if count > 1]
     if shared:
         raise pytest.UsageError(f"several tests share an id: {', '.join(shared[:3])}")
+    if hasattr(config, "workerinput"):
+        # Files with slow tests first: in the end, no worker waits long for another one.
+        slow = Counter(item.path for item in items if item.get_closest_marker("slow"))
+        items.sort(key=lambda item: -slow[item.path])
 
 
 @pytest.fixture(scope="session")

@@ -16,12 +16,11 @@ HERE = Path(__file__).parents[1]
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 
 
-@pytest.fixture
-def wheel(tmp_path: Path) -> Path:
-    _done(
-        sys.executable, "-m", "pip", "wheel", "--no-deps", "--wheel-dir", str(tmp_path / "wheels"), str(HERE)
-    )
-    [built] = (tmp_path / "wheels").iterdir()
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    wheels = tmp_path_factory.mktemp("wheels")
+    _done(sys.executable, "-m", "pip", "wheel", "--no-deps", "--wheel-dir", str(wheels), str(HERE))
+    [built] = wheels.iterdir()
     return built
 
 

@@ -27,7 +27,8 @@ from tests.support.server import ServerProcess, server_process
 TRIGGERS = " ".join(sorted({word for rule in WORDS for need in rule.needs for word in need}))
 # Every disguise at once: the text that the built-in detector is slowest with.
 DISGUISES = "i g n o r e  t h e 1gn0r3 pr3v10us %69%67 &#105; \\u0069 aWdub3JlIGFsbA=="
-WORST = f"{TRIGGERS} {DISGUISES} \u0430b \u202e\u200bx "
+HOSTILE = f"{TRIGGERS} {DISGUISES} "
+WORST = f"{HOSTILE}\u0430b \u202e\u200bx "
 
 
 def long_bundle(size: int, unit: str = "the disk is full ") -> dict[str, Any]:
@@ -100,7 +101,10 @@ def _seconds(texts: threats.Texts) -> float:
 
 
 def stalls(size: int) -> tuple[float, float]:
-    """(seconds that a question took, the longest that an event loop stood still meanwhile)."""
+    """(what a question took, the longest that an event loop stood still meanwhile).
+
+    In processor time: what other processes take from this one is not its fault.
+    """
     text = (WORST * 200)[:20_000]
     texts = [("$", text)] * max(1, size // len(text.encode()))
 
@@ -109,17 +113,17 @@ def stalls(size: int) -> tuple[float, float]:
 
         async def tick() -> None:
             nonlocal longest
-            last = time.perf_counter()
+            last = time.process_time()
             while not done.is_set():
                 await asyncio.sleep(0)
-                now = time.perf_counter()
+                now = time.process_time()
                 longest, last = max(longest, now - last), now
 
         ticking = asyncio.create_task(tick())
         await asyncio.sleep(0.01)
-        start = time.perf_counter()
+        start = time.process_time()
         await ThreatFinder().threats(texts, 0, (), AdversarialPolicy(timeout_ms=60_000))
-        took = time.perf_counter() - start
+        took = time.process_time() - start
         done.set()
         await ticking
         return took, longest
@@ -136,24 +140,30 @@ def test_the_event_loop_goes_on_while_a_detector_reads() -> None:
 
 
 def test_a_server_answers_others_while_hostile_text_is_read(server: ServerProcess) -> None:
-    """As much as is read, and as much as is taken; ratios only, machines differ."""
-    for size in (MAX_READ_BYTES - 10_000, LimitsPolicy().bundle_bytes - 10_000):
-        body = {**long_bundle(size, f"{TRIGGERS} {DISGUISES} "), "origin_agent": LOCAL_AGENT.id}
-        answers = [_beside(server, body) for _ in range(2)]
-        took, waits = min(answers, key=lambda one: max(one[1]) / one[0])
-        assert len(waits) >= 10
-        assert max(waits) < took / 2, f"{size}: waited {max(waits):.3f} of {took:.3f} s"
+    """As much as is read, and as much as is taken, most of it unread; ratios only, machines differ."""
+    read, taken = (
+        [_beside(server, {**long_bundle(size, HOSTILE), "origin_agent": LOCAL_AGENT.id}) for _ in range(2)]
+        for size in (MAX_READ_BYTES - 10_000, LimitsPolicy().bundle_bytes - 10_000)
+    )
+    took, waits = min(read, key=lambda one: max(one[1]) / one[0])
+    assert len(waits) >= 10
+    longest = min(max(waits, default=0) for _, waits in taken)
+    assert max(waits) < took / 2, f"waited {max(waits):.3f} of {took:.3f} s"
+    assert longest < took / 2, f"waited {longest:.3f} s for what is not read; what is takes {took:.3f} s"
 
 
 def _beside(server: ServerProcess, body: dict[str, Any]) -> tuple[float, list[float]]:
-    """(seconds until a bundle was checked, how long each call of /healthz took meanwhile)."""
+    """(until a bundle was checked, how long each call of /healthz took meanwhile).
+
+    In processor time of the server: who waits while it reads pays for what it reads, on any machine.
+    """
     took: list[float] = []
     decisions: list[str] = []
 
     def check() -> None:
-        start = time.perf_counter()
+        start = server.processor_seconds()
         answer = httpx.post(f"{server.url}/v1/claims/check", json=body, timeout=120, verify=False)
-        took.append(time.perf_counter() - start)
+        took.append(server.processor_seconds() - start)
         decisions.append(answer.json().get("decision"))
 
     waits: list[float] = []
@@ -162,9 +172,9 @@ def _beside(server: ServerProcess, body: dict[str, Any]) -> tuple[float, list[fl
         thread = threading.Thread(target=check)
         thread.start()
         while thread.is_alive():
-            start = time.perf_counter()
+            start = server.processor_seconds()
             assert http.get("/healthz").status_code == 200
-            waits.append(time.perf_counter() - start)
+            waits.append(server.processor_seconds() - start)
         thread.join()
     assert decisions == ["DEFER"]
     return took[0], waits

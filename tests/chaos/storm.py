@@ -88,7 +88,6 @@ class Storm:
             self.wires[number].url(self.place.store) if self.wires else self.place.store,
             self._ports[number],
             ("--tools", "tests.chaos.clock", *several),
-            quick=not several,
         )
 
     def server(self, number: int) -> ServerProcess:

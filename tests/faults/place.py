@@ -52,9 +52,9 @@ class Place:
         return self.data / "beliefd.db"
 
     @contextmanager
-    def server(self, *, quick: bool = False) -> Iterator[ServerProcess]:
+    def server(self) -> Iterator[ServerProcess]:
         """A server process; whatever is done to it, it must not stumble over a defect of its own."""
-        with server_process(self.data, self.store, quick=quick) as server:
+        with server_process(self.data, self.store) as server:
             yield server
             server.stop()
             assert "Traceback" not in server.output, server.output

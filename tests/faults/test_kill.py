@@ -36,10 +36,10 @@ def test_two_hundred_kills_under_load_lose_nothing_acknowledged_and_leave_nothin
 ) -> None:
     story = Story(SEED)
     for number in range(ROUNDS):
-        with place.server(quick=True) as server:
+        with place.server() as server:
             asyncio.run(story.compare(server))
             asyncio.run(story.live_and_die(server, number))
-    with place.server(quick=True) as server:
+    with place.server() as server:
         asyncio.run(story.compare(server))
         asyncio.run(story.compare_all(server))
     assert place.count("sessions") == SESSIONS + len(story.declared)

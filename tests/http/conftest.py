@@ -1,4 +1,7 @@
-"""Two real servers for all tests of the surface: one without tokens, one with a token for each role."""
+"""Two servers for all tests of the surface: one without tokens, one with a token for each role.
+
+They begin like those of people, in a new interpreter, and import what they need when they need it.
+"""
 
 import asyncio
 from collections.abc import Iterator
@@ -20,7 +23,7 @@ Tokens = dict[Role, str]
 @pytest.fixture(scope="session")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServerProcess]:
     """A server that knows no tokens: whoever reaches it is `agent://local`."""
-    with server_process(tmp_path_factory.mktemp("open")) as process:
+    with server_process(tmp_path_factory.mktemp("open"), quick=False) as process:
         yield process
         assert_no_defects(process)
 
@@ -30,7 +33,7 @@ def guarded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[ServerPr
     """A server with one token a role."""
     data = tmp_path_factory.mktemp("guarded")
     tokens = asyncio.run(make_tokens(data / "beliefd.db"))
-    with server_process(data) as process:
+    with server_process(data, quick=False) as process:
         yield process, tokens
         assert_no_defects(process)
 

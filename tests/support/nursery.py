@@ -1,7 +1,8 @@
 """Processes that begin where another one has got to: everything is imported, and nothing has begun.
 
-A server that is killed hundreds of times spends most of its lives on imports. `Nursery` keeps one process
-that has done them; what it forks is a process like any other, which can be killed and paused.
+A server that lives for one test, or is killed hundreds of times, spends most of its life on imports.
+`Nursery` keeps one process that has done them; what it forks is a process like any other, which can be killed
+and paused.
 """
 
 import gc
@@ -53,7 +54,8 @@ class Born:
     def __init__(self, arguments: list[str], log: Path) -> None:
         environment = dict(os.environ)
         self._nursery = nursery()
-        self.pid = self._nursery.ask(arguments=arguments, log=str(log), environment=environment)
+        place = {"log": str(log), "folder": str(Path.cwd())}
+        self.pid = self._nursery.ask(arguments=arguments, environment=environment, **place)
         # INVARIANT: its number stays its own until it is reaped, and only `wait` reaps it.
         self._handle = os.pidfd_open(self.pid)
         self.returncode: int | None = None
@@ -99,6 +101,7 @@ def _prepare() -> None:
 
 def _live(question: dict[str, Any]) -> None:
     os.setsid()
+    os.chdir(question["folder"])
     os.environ.clear()
     os.environ.update(question["environment"])
     log = os.open(question["log"], os.O_WRONLY | os.O_APPEND)
