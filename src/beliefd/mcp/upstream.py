@@ -20,7 +20,7 @@ from pydantic import TypeAdapter
 
 from beliefd.kernel.errors import invalid
 from beliefd.mcp.addressed import Addressed, Elsewhere, NotSent, connected
-from beliefd.mcp.answers import Result
+from beliefd.mcp.answers import Result, as_plain
 from beliefd.mcp.config import GatewayConfig
 from beliefd.mcp.frames import CALL
 from beliefd.mcp.process import running
@@ -206,6 +206,8 @@ class Session:
         client = await self.client()
         result = await self._answered(client, tool, arguments, seconds, progress)
         spoken = client.protocol_version
+        if (plain := as_plain(result, spoken, revision)) is not None:
+            return plain
         result = methods.serialize_server_result(CALL, spoken, result)
         if methods.is_input_required(result) or _form_of(spoken) is _form_of(revision):
             return result
