@@ -5,7 +5,8 @@ them, and all are asked in turns. Before each call is a pause, as in the benchma
 is warm. The clients are a few lines each, so that what they take does not hide what is measured. Linux only.
 
 Of each gateway: the time that it adds to the direct call (medians), and the processor time of all its threads
-until its client has the answer, and with what it does after that. TMPDIR chooses the disk.
+until its client has the answer, and with what it does after that; and how often its threads were woken for a
+call, all told. Its server, if it has one, is counted with it. TMPDIR chooses the disk.
 """
 
 import argparse
@@ -32,28 +33,41 @@ from benchmarks.gateway import HOLLOW, POLICY, TOKEN, TOOL_SERVER
 HERE: Final = Path(__file__).resolve().parent.parent
 PAUSE_SECONDS: Final = 0.05
 REVISION: Final = "2025-11-25"
+WAITED: Final = re.compile(r"^voluntary_ctxt_switches:\s*(\d+)", re.MULTILINE)
 HELLO: Final = {
     "protocolVersion": REVISION,
     "capabilities": {},
     "clientInfo": {"name": "benchmark", "version": "1"},
 }
-WAYS: Final = ("stdio", "http")
+WAYS: Final = ("stdio", "served", "http")
 
 
 class Spent(NamedTuple):
-    """Milliseconds of one call: on the clock, of processors until the answer, and of those with the rest."""
+    """Milliseconds of one call: on the clock, of processors until the answer, and of those with the rest.
+
+    `woken` is how often a thread had waited and went on.
+    """
 
     wall: float
     until_answer: float
     whole: float
+    woken: float
 
 
 class Peer(ABC):
-    """Somebody who is called, and the process that does the work."""
+    """Somebody who is called, and the processes that do the work."""
 
-    def __init__(self, process: int) -> None:
-        self._clock = (~process << 3) | 2  # what Linux calls the processor time of another process
+    def __init__(self, *processes: int) -> None:
+        self._processes = processes
         self._number = 0
+
+    def _processor_time(self) -> float:
+        # What Linux calls the processor time of another process.
+        return sum(time.clock_gettime((~process << 3) | 2) for process in self._processes)
+
+    def _woken(self) -> int:
+        threads = (one for process in self._processes for one in Path(f"/proc/{process}/task").iterdir())
+        return sum(int(WAITED.findall((thread / "status").read_text())[0]) for thread in threads)
 
     @abstractmethod
     def tell(self, message: dict[str, Any]) -> Any:
@@ -74,18 +88,19 @@ class Peer(ABC):
             "params": {"name": "echo", "arguments": arguments},
         }
         time.sleep(PAUSE_SECONDS)
-        before, started = time.clock_gettime(self._clock), time.perf_counter()
+        woken = self._woken()
+        before, started = self._processor_time(), time.perf_counter()
         result = self.tell(message)
-        ended, answered = time.perf_counter(), time.clock_gettime(self._clock)
+        ended, answered = time.perf_counter(), self._processor_time()
         assert result["content"][0]["text"] == arguments["text"], result
         time.sleep(PAUSE_SECONDS)
-        whole = time.clock_gettime(self._clock) - before
-        return Spent(1000 * (ended - started), 1000 * (answered - before), 1000 * whole)
+        whole, woken = self._processor_time() - before, self._woken() - woken
+        return Spent(1000 * (ended - started), 1000 * (answered - before), 1000 * whole, woken)
 
 
 class OverStreams(Peer):
-    def __init__(self, process: "subprocess.Popen[bytes]") -> None:
-        super().__init__(process.pid)
+    def __init__(self, process: "subprocess.Popen[bytes]", *others: int) -> None:
+        super().__init__(process.pid, *others)
         self._process = process
 
     def tell(self, message: dict[str, Any]) -> Any:
@@ -149,7 +164,8 @@ def address_of(process: "subprocess.Popen[bytes]") -> str:
     """What it says that it listens at; the gateway says so to standard error, the tool server does not."""
     assert process.stdout is not None
     assert process.stderr is not None
-    for line in process.stderr if "gateway" in process.args else process.stdout:  # type: ignore[operator]
+    told = process.stderr if "gateway" in process.args else process.stdout  # type: ignore[operator]
+    for line in told:
         if (found := re.search(rb"http://\S+", line)) is not None:
             return found[0].decode()
     raise RuntimeError("it does not listen")
@@ -161,13 +177,17 @@ def peers(stack: ExitStack, way: str, other: Path, folder: Path) -> dict[str, Pe
     name = ["mcp", "gateway", "--name", "echo"]
     trees = {"ours": (HERE, "beliefd"), "its": (other, "beliefd"), "asks nobody": (HERE, HOLLOW)}
     tools = TOOL_SERVER[2:]
-    if way == "stdio":
+    if way != "http":
         found: dict[str, Peer] = {"direct": OverStreams(stack.enter_context(started(HERE, tools, folder)))}
         for who, (tree, module) in trees.items():
-            data = str(_store(folder, who))
-            command = [module, *name, "--data", data, "--", *TOOL_SERVER]
-            environment = _passed_on(command)
-            found[who] = OverStreams(stack.enter_context(started(tree, environment, folder)))
+            place, servers = ["--data", str(_store(folder, who))], []
+            if way == "served":
+                server = stack.enter_context(
+                    started(tree, ["beliefd", "serve", "--port", "0", *place], folder)
+                )
+                place, servers = ["--url", address_of(server)], [server.pid]
+            command = _passed_on([module, *name, *place, "--", *TOOL_SERVER])
+            found[who] = OverStreams(stack.enter_context(started(tree, command, folder)), *servers)
         return found
     upstream = stack.enter_context(started(HERE, [*tools, "--http"], folder))
     address = address_of(upstream)
@@ -218,11 +238,12 @@ def main() -> None:
         found = compared(way, asked.other.resolve(), asked.rounds)
         direct = statistics.median(one.wall for one in found["direct"])
         for who, turns in found.items():
-            wall, until_answer, whole = (statistics.median(one) for one in zip(*turns, strict=True))
+            wall, until_answer, whole, _ = (statistics.median(one) for one in zip(*turns, strict=True))
+            woken = statistics.mean(one.woken for one in turns)
             told = f"takes {wall:.2f}" if who == "direct" else f"adds {wall - direct:.2f}"
             print(
                 f"{way}, {who}: {told} ms; its processor time {until_answer:.2f} ms until the answer, "
-                f"{whole:.2f} ms with the rest"
+                f"{whole:.2f} ms with the rest; woken {woken:.1f} times"
             )
 
 

@@ -80,9 +80,9 @@ async def opened(
 ) -> AsyncIterator["AsyncCalls"]:
     """The server, or the store in this process, with its clock: what waits too long must end there too."""
     if not target.is_embedded:
-        from beliefd.client.asynchronous_http import AsyncClient
+        from beliefd.client.warm import WarmClient
 
-        async with AsyncClient(target.url, target.token) as client:
+        async with WarmClient(target.url, target.token) as client:
             yield client
         return
     from beliefd.embedded import open_async

@@ -22,14 +22,19 @@ class AsyncClient(HttpClient[httpx.AsyncClient], AsyncCalls):
         tries = Tries(request, self._url, self._retries)
         while True:
             try:
-                response = await self._http.request(**tries.arguments)
+                status, content = await self._asked(tries)
             except httpx.HTTPError as error:
                 pause = tries.pause_after_failure(error)
             else:
-                if is_answer(response.status_code):
-                    return tries.answer(response.status_code, response.content)
-                pause = tries.pause_after_refusal(response.status_code, response.content)
+                if is_answer(status):
+                    return tries.answer(status, content)
+                pause = tries.pause_after_refusal(status, content)
             await asyncio.sleep(pause)
+
+    async def _asked(self, tries: Tries[A]) -> tuple[int, bytes]:
+        """One try: the status and the content of the answer."""
+        response = await self._http.request(**tries.arguments)
+        return response.status_code, response.content
 
     async def events(self, session_id: str, after: int | None = None) -> AsyncGenerator[Entry, None]:
         """Entries past the one with seq `after` as they are recorded; it does not end by itself."""

@@ -3,6 +3,7 @@
 from typing import Any, Final
 
 import msgspec
+from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from beliefd.mcp.judging import Judgement, Outcome, Waiting
 from beliefd.protocol.headlines import REPEATED
@@ -14,6 +15,8 @@ META: Final = "beliefd"
 """The key in `_meta` under which an answer says what beliefd knows of the call."""
 STRUCTURED: Final = "structuredContent"
 LINE: Final = 2_000
+PLAIN: Final = frozenset({"content", "isError", STRUCTURED, "resultType", "_meta"})
+TEXT: Final = frozenset({"type", "text"})
 UNANNOUNCED: Final = (
     "No announcement was found for this call: what a hook was told by the user did not count for it"
 )
@@ -90,6 +93,33 @@ def outcome_of(result: Result) -> Outcome:
     error = "\n".join(texts)[:LINE] or "the tool says that it failed" if failed else None
     plain = "\n".join(texts) if len(texts) == len(content) else content
     return Outcome(status=status, result=plain, structured=result.get(STRUCTURED), error=error)
+
+
+def as_plain(result: Any, spoken: str, revision: str) -> Result | None:
+    """A result of nothing but texts and a structure, in the form of a revision: the SDK's tables, which look
+    at each field, would leave it as it is. None for all others."""
+    if not isinstance(result, dict) or not result.keys() <= PLAIN:
+        return None
+    content, told = result.get("content"), result.get("resultType")
+    if not isinstance(content, list) or not all(map(_is_text, content)):
+        return None
+    kinds = (("isError", bool), (STRUCTURED, dict), ("_meta", dict))
+    if not all(isinstance(result[name], kind) for name, kind in kinds if name in result):
+        return None
+    if told != ("complete" if spoken in MODERN_PROTOCOL_VERSIONS else None):
+        return None
+    bare = {name: value for name, value in result.items() if name != "resultType"}
+    return {"resultType": "complete", **bare} if revision in MODERN_PROTOCOL_VERSIONS else bare
+
+
+def _is_text(block: Any) -> bool:
+    """A text, and nothing else that could be said of it."""
+    return (
+        type(block) is dict
+        and block.keys() == TEXT
+        and block["type"] == "text"
+        and isinstance(block["text"], str)
+    )
 
 
 def head_of(result: Result, size: int, most: int, kept: str | None, has_schema: bool) -> Result:

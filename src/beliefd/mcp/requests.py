@@ -1,4 +1,4 @@
-"""Our own requests on the pipe of an upstream, beside those of the SDK, which hears nothing of them.
+"""Our own requests to an upstream, beside those of the SDK, which hears nothing of them; here, on its pipe.
 
 Calls of tools go this way: the SDK's takes several tasks and four validations for each.
 """
@@ -6,7 +6,8 @@ Calls of tools go this way: the SDK's takes several tasks and four validations f
 import asyncio
 import itertools
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any, Final
 
 import msgspec
@@ -22,6 +23,8 @@ log = logging.getLogger("beliefd.mcp")
 FIRST: Final = 1_000_000_000
 """Our ids begin here: the SDK counts its own from one."""
 UNDER: Final = "progressToken"
+TIMED_OUT: Final = "it has timed out"
+ABANDONED: Final = "the caller cancelled it"
 
 
 class _Error(Struct, frozen=True):
@@ -55,7 +58,7 @@ class Requests:
         self._pipe = None
         for asked in self._asked.values():
             if not asked.answer.done():
-                asked.answer.set_exception(_closed())
+                asked.answer.set_exception(closed())
 
     def learn(self, message: JSONRPCMessage) -> None:
         """What the SDK says of us with every request: the newer revisions want it with each."""
@@ -68,28 +71,32 @@ class Requests:
     ) -> Any:
         """INVARIANT: one message goes out. If nobody waits for its answer any more, that is told."""
         if self._pipe is None:
-            raise _closed()
+            raise closed()
+        with self.waiting(progress) as (number, answer):
+            params = {"name": name, "arguments": arguments}
+            if meta := {**self._envelope, **meta_of(number, progress)}:
+                params["_meta"] = meta
+            try:
+                write_line(self._pipe, written(id=number, method=CALL, params=params))
+                async with asyncio.timeout(seconds):
+                    await self._pipe.drain()
+                    return await answer
+            except TimeoutError:
+                self._cancel(number, TIMED_OUT)
+                raise timed_out(seconds) from None
+            except OSError:
+                raise closed() from None
+            except asyncio.CancelledError:
+                self._cancel(number, ABANDONED)
+                raise
+
+    @contextmanager
+    def waiting(self, progress: ProgressFnT | None) -> "Iterator[tuple[int, asyncio.Future[Any]]]":
+        """A request that waits inside: its id, and what becomes of it once `takes` has its answer."""
         number = next(self._numbers)
-        meta = {
-            **self._envelope,
-            **tracing.outgoing(),
-            **({} if progress is None else {UNDER: number}),
-        }
-        params = {"name": name, "arguments": arguments, **({"_meta": meta} if meta else {})}
         asked = self._asked[number] = _Asked(asyncio.get_running_loop().create_future(), progress)
         try:
-            write_line(self._pipe, written(id=number, method=CALL, params=params))
-            async with asyncio.timeout(seconds):
-                await self._pipe.drain()
-                return await asked.answer
-        except TimeoutError:
-            self._cancel(number, "it has timed out")
-            raise MCPError(REQUEST_TIMEOUT, f"the request timed out after {seconds:g} seconds") from None
-        except OSError:
-            raise _closed() from None
-        except asyncio.CancelledError:
-            self._cancel(number, "the caller cancelled it")
-            raise
+            yield number, asked.answer
         finally:
             del self._asked[number]
 
@@ -132,14 +139,30 @@ async def _tell(progress: ProgressFnT, told: Told) -> None:
 
 def _settle(answer: "asyncio.Future[Any]", frame: Frame) -> None:
     try:
-        if bytes(frame.error):
-            told = msgspec.json.decode(frame.error, type=_Error)
-            answer.set_exception(MCPError(told.code, told.message, told.data))
-        else:
-            answer.set_result(msgspec.json.decode(frame.result))
+        answer.set_result(result_in(frame))
+    except MCPError as error:
+        answer.set_exception(error)
+
+
+def result_in(frame: Frame) -> Any:
+    """The result that an answer holds; raises the error that it is instead."""
+    try:
+        if not bytes(frame.error):
+            return msgspec.json.decode(frame.result)
+        told = msgspec.json.decode(frame.error, type=_Error)
     except UNREADABLE:
-        answer.set_exception(MCPError(INTERNAL_ERROR, "its answer is no result"))
+        raise MCPError(INTERNAL_ERROR, "its answer is no result") from None
+    raise MCPError(told.code, told.message, told.data)
 
 
-def _closed() -> MCPError:
+def meta_of(number: int, progress: ProgressFnT | None) -> dict[str, Any]:
+    """What we say in the `_meta` of a request: what it belongs to, and whether progress is wanted."""
+    return {**tracing.outgoing(), **({} if progress is None else {UNDER: number})}
+
+
+def closed() -> MCPError:
     return MCPError(CONNECTION_CLOSED, "Connection closed")
+
+
+def timed_out(seconds: float) -> MCPError:
+    return MCPError(REQUEST_TIMEOUT, f"the request timed out after {seconds:g} seconds")

@@ -2,17 +2,14 @@
 
 import asyncio
 import logging
-import os
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
 from typing import Any, Final
 
 import anyio
-import httpx2
 import mcp_types as types
 from mcp import Client
 from mcp.client.session import ClientRequestContext, IncomingMessage
-from mcp.client.streamable_http import streamable_http_client
 from mcp.client.subscriptions import ListenNotSupportedError, SubscriptionLost, listen
 from mcp.shared.dispatcher import ProgressFnT
 from mcp.shared.exceptions import MCPError
@@ -21,11 +18,12 @@ from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from msgspec import Struct
 from pydantic import TypeAdapter
 
-from beliefd.kernel.errors import BeliefdError, Code, invalid
-from beliefd.mcp.answers import Result
-from beliefd.mcp.config import GatewayConfig, Upstream
+from beliefd.kernel.errors import invalid
+from beliefd.mcp.addressed import Addressed, Elsewhere, NotSent, connected
+from beliefd.mcp.answers import Result, as_plain
+from beliefd.mcp.config import GatewayConfig
 from beliefd.mcp.frames import CALL
-from beliefd.mcp.process import Streams, running
+from beliefd.mcp.process import running
 from beliefd.mcp.requests import Requests
 
 log = logging.getLogger("beliefd.mcp")
@@ -60,6 +58,7 @@ class Session:
         self._ended = asyncio.Event()
         self._watched: dict[str, asyncio.Task[None]] = {}
         self._requests = Requests()
+        self._addressed: Addressed | None = None
         self._ready: asyncio.Future[Client] = asyncio.get_running_loop().create_future()
         self._task = asyncio.create_task(self._live(), name=f"upstream {name}")
 
@@ -127,9 +126,13 @@ class Session:
     async def _connected(self) -> AsyncGenerator[Client, None]:
         upstream, config = self._upstream, self._config
         ended, requests = self._ended.set, self._requests
-        command = running(upstream, config.limits, ended, requests) if upstream.command else None
+        if upstream.command:
+            streams = running(upstream, config.limits, ended, requests)
+        else:
+            self._addressed = Addressed(upstream, config.limits, ended)
+            streams = connected(upstream, config.limits, self._addressed)
         client = Client(
-            command or connected(upstream, config),
+            streams,
             mode=upstream.protocol,
             client_info=INFO,
             cache=None,
@@ -201,21 +204,40 @@ class Session:
         INVARIANT: one message goes out. Nothing here sends it again, whatever comes back.
         """
         client = await self.client()
-        if self._upstream.command:
-            result = await self._requests.call(tool, arguments, seconds, progress)
-        else:
-            params = types.CallToolRequestParams(name=tool, arguments=arguments)
-            result = await client.session.send_request(
-                types.CallToolRequest(params=params),
-                AS_IT_CAME,
-                request_read_timeout_seconds=seconds,
-                progress_callback=progress,
-            )
+        result = await self._answered(client, tool, arguments, seconds, progress)
         spoken = client.protocol_version
+        if (plain := as_plain(result, spoken, revision)) is not None:
+            return plain
         result = methods.serialize_server_result(CALL, spoken, result)
         if methods.is_input_required(result) or _form_of(spoken) is _form_of(revision):
             return result
         return methods.serialize_server_result(CALL, revision, {"resultType": "complete", **result})
+
+    async def _answered(
+        self,
+        client: Client,
+        tool: str,
+        arguments: dict[str, Any],
+        seconds: float,
+        progress: ProgressFnT | None,
+    ) -> Any:
+        if self._upstream.command:
+            return await self._requests.call(tool, arguments, seconds, progress)
+        addressed = self._addressed
+        if addressed is not None and addressed.reaches(client):
+            try:
+                return await addressed.call(client, tool, arguments, seconds, progress)
+            except NotSent as error:
+                raise Gone(f"upstream `{self.name}` cannot be reached: {error}") from None
+            except Elsewhere:
+                addressed.give_up()
+        params = types.CallToolRequestParams(name=tool, arguments=arguments)
+        return await client.session.send_request(
+            types.CallToolRequest(params=params),
+            AS_IT_CAME,
+            request_read_timeout_seconds=seconds,
+            progress_callback=progress,
+        )
 
     async def tools(self) -> list[types.Tool]:
         """All its tools as they are now, page by page."""
@@ -244,55 +266,6 @@ async def _listen(client: Client, **wanted: Any) -> None:
         async with listen(client.session, **wanted) as subscription:
             async for _ in subscription:
                 pass
-
-
-class _Counted(httpx2.AsyncByteStream):
-    """The body of an answer, up to so many bytes."""
-
-    def __init__(self, stream: Any, most: int) -> None:
-        self._stream = stream
-        self._most = most
-
-    async def __aiter__(self) -> AsyncIterator[bytes]:
-        left = self._most
-        async for chunk in self._stream:
-            left -= len(chunk)
-            if left < 0:
-                raise httpx2.DecodingError(f"the answer has more than {self._most} bytes")
-            yield chunk
-
-    async def aclose(self) -> None:
-        await self._stream.aclose()
-
-
-class _Bounded(httpx2.AsyncHTTPTransport):
-    """The SDK bounds the events of a stream; an answer that is one document is bounded here."""
-
-    def __init__(self, most: int) -> None:
-        super().__init__()
-        self._most = most
-
-    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
-        response = await super().handle_async_request(request)
-        if not response.headers.get("content-type", "").startswith("text/event-stream"):
-            response.stream = _Counted(response.stream, self._most)
-        return response
-
-
-@asynccontextmanager
-async def connected(upstream: Upstream, config: GatewayConfig) -> AsyncGenerator[Streams, None]:
-    """An upstream by its address, with the headers that the configuration takes from the environment."""
-    headers = {}
-    for header, variable in upstream.headers.items():
-        if variable not in os.environ:
-            raise BeliefdError(Code.INVALID_REQUEST, f"no variable `{variable}` for the header `{header}`")
-        headers[header] = os.environ[variable]
-    timeout = httpx2.Timeout(config.limits.start_seconds, read=config.limits.call_seconds)
-    most = config.limits.message_bytes
-    http = httpx2.AsyncClient(headers=headers, timeout=timeout, transport=_Bounded(most))
-    transport = streamable_http_client(upstream.url or "", http_client=http, max_sse_event_size=most)
-    async with http, transport as streams:
-        yield streams  # type: ignore[misc]  # the SDK's streams, which take and give the same messages
 
 
 def words(error: BaseException) -> str:
