@@ -1,8 +1,10 @@
 """Evidence gate: facts need sources that are good enough, fresh enough, and hash to what they say."""
 
+import re
 from functools import lru_cache
-from typing import get_args
+from typing import Final, NamedTuple, get_args
 
+from beliefd.kernel import patterns
 from beliefd.kernel.claims.bundle import SHA256_DIGITS, Claim, EvidencePointer, named
 from beliefd.kernel.claims.gates.about import about
 from beliefd.kernel.claims.gates.result import GateInput, GateResult, Seen, passes, says
@@ -17,6 +19,8 @@ SHOWN = 80
 """How much of a source's name a reason repeats."""
 NAMED = 3
 """How many sources it names."""
+SECOND: Final = len("2026-01-05T14:02:00")
+_IN_UTC: Final = re.compile(patterns.TIMESTAMP.replace("(Z|[+-][0-9]{2}:[0-9]{2})", "Z"))
 UNNAMED = "the claim names no evidence"
 STATES: tuple[str, ...] = get_args(EvidenceState)
 _NONE = ClaimStanding()
@@ -24,8 +28,16 @@ Weakness = tuple[str, Seen, Seen]
 """What is wrong, under which limit, having seen what."""
 
 
+class _Now(NamedTuple):
+    """The time of the decision; `begun` is its second as times are written, if that is in UTC."""
+
+    at: float
+    begun: str
+
+
 def evidence(given: GateInput) -> list[GateResult]:
-    now, by_claim, policy = seconds(given.now), given.tiers.by_claim, given.policy.evidence
+    by_claim, policy = given.tiers.by_claim, given.policy.evidence
+    now = _Now(seconds(given.now), given.now[:SECOND] if _IN_UTC.match(given.now) else "")
     required: dict[tuple[ClaimType, Tier], EvidenceState] = {}  # most claims of a bundle are of one kind
     found: list[GateResult] = []
     for claim in given.bundle.claims:
@@ -58,7 +70,7 @@ def _held_to_standard(claim: Claim) -> bool:
 
 
 def _judge(
-    claim: Claim, required: EvidenceState, given: GateInput, now: float, found: list[GateResult]
+    claim: Claim, required: EvidenceState, given: GateInput, now: _Now, found: list[GateResult]
 ) -> None:
     """Add to what was found what is to be said of a claim."""
     policy, pointers = given.policy.evidence, claim.evidence_pointers
@@ -98,7 +110,7 @@ def _unfit(claim: Claim, given: GateInput) -> Weakness | None:
 
 
 def _unknown(
-    claim: Claim, standing: ClaimStanding, required: EvidenceState, policy: EvidencePolicy, now: float
+    claim: Claim, standing: ClaimStanding, required: EvidenceState, policy: EvidencePolicy, now: _Now
 ) -> Weakness | None:
     """Why no good source is known well enough, if policy asks for more than that somebody says so."""
     pairs = zip(claim.evidence_pointers, standing.evidence, strict=True)
@@ -129,15 +141,16 @@ def _named(source: str, by: str | None) -> str:
     return f"{quoted(source, SHOWN)} ({by or 'nobody here has seen it'})"
 
 
-def _weakness(pointers: tuple[EvidencePointer, ...], policy: EvidencePolicy, now: float) -> Weakness | None:
+def _weakness(pointers: tuple[EvidencePointer, ...], policy: EvidencePolicy, now: _Now) -> Weakness | None:
     """Why none of the sources will do, under which limit, and what came closest to it."""
     least, oldest = policy.min_confidence, policy.max_age_seconds
     for pointer in pointers:  # one that will do is enough, and mostly the first is one
         if pointer.source_confidence >= least:
-            age = now - seconds(pointer.retrieved_at)
-            if age > 0 and oldest is None:
+            at = pointer.retrieved_at
+            # As mostly. Both are in UTC then, and times that are written alike are in the order of their texts.
+            if oldest is None and at[:SECOND] < now.begun and at[-1] == "Z":
                 return None
-            age = round(age, 3)
+            age = round(now.at - seconds(at), 3)
             if age >= -CLOCK_SKEW_SECONDS and (oldest is None or age <= oldest):
                 return None
     good = [pointer for pointer in pointers if pointer.source_confidence >= policy.min_confidence]
@@ -145,7 +158,7 @@ def _weakness(pointers: tuple[EvidencePointer, ...], policy: EvidencePolicy, now
         best = max(pointer.source_confidence for pointer in pointers)
         return "no source is good enough", policy.min_confidence, best
     # Evidence from the future was not retrieved; a few minutes are clocks that disagree.
-    ages = [round(now - seconds(pointer.retrieved_at), 3) for pointer in good]
+    ages = [round(now.at - seconds(pointer.retrieved_at), 3) for pointer in good]
     past = [age for age in ages if age >= -CLOCK_SKEW_SECONDS]
     if policy.max_age_seconds is None or not past:
         return "good sources come from the future only", CLOCK_SKEW_SECONDS, -max(ages)
