@@ -57,6 +57,8 @@ def shown(text: str) -> str:
 
 def quoted(text: str, most: int = SHOWN) -> str:
     """Its author's text in one of our sentences: it must not look like ours."""
+    if len(text) <= most and text.isascii() and text.isprintable() and " " not in text and "`" not in text:
+        return f"`{text}`"  # as names of sources mostly are: nothing of it has to be changed
     plain = " ".join((text if len(text) <= most else f"{text[:most]}...").replace("`", "'").split())
     return f"`{plain}`" if plain.isascii() else f"`{plain.encode(errors='replace').decode()}`"
 

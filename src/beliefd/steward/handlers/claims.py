@@ -81,7 +81,7 @@ def read_submission(body: Any) -> SubmitClaims:
 
 
 def read_at_once(data: bytes, principal: Principal) -> SubmitClaims | None:
-    """What was submitted, made from its bytes without a value in between, as long as these are written as most
+    """What was submitted, made from its bytes without a value in between, as long as they are written as most
     programs write them. All else, and all that is wrong, is None: `submission_of` tells which, and where."""
     if data[:1] == b"{" and _NAMES_ORIGIN not in data:
         data = b'{"origin_agent":%b,%b' % (msgspec.json.encode(principal.id), data[1:])
