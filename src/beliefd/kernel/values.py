@@ -115,6 +115,9 @@ class Tier(IntEnum):
     DELETE = 3
     PRIVILEGE = 4
 
+    # That of an enumeration is written in Python, and tiers are looked up for every claim.
+    __hash__ = int.__hash__
+
 
 TIER_PATTERN: Final = f"^({'|'.join(tier.name for tier in Tier)})$(?!\\n)"
 

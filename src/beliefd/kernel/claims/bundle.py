@@ -51,6 +51,8 @@ class Severity(IntEnum):
     ESCALATE = 3
     REFUSE = 4
 
+    __hash__ = int.__hash__  # as of `Tier`
+
 
 class EvidencePointer(Value, frozen=True):
     """Where a claim's evidence is, how good its source is, and what its content hashes to."""

@@ -46,16 +46,20 @@ def evidence(given: GateInput) -> list[GateResult]:
     found: list[GateResult] = []
     source = told = ""
     calm = policy.hash == "lenient" and policy.max_age_seconds is None and not given.findings.content
+    standings = given.standings if calm and given.standings else {}
     for claim in given.bundle.claims:
         kind = claim.claim_type, by_claim[claim.id or ""]
         if kind not in required:
             required[kind] = policy.required(kind[0], NAMES[kind[1]])
-        if calm and required[kind] == "attested" and _is_ordinary(claim, given, now):
-            if source != (source := claim.evidence_pointers[0].source):  # many claims have the same one
-                told = f"{ONLY}{_named(source, '')}"
-            found.append(GateResult(GATE, "EXPLAIN", told, claim.id, "attested", "attested"))
-        else:
-            _judge(claim, required[kind], given, now, found)
+        if required[kind] == "attested" and standings.get(claim.id or "") is UNSEEN_ALONE:
+            # One source of which nobody here knows any more: as most, and `_judge` takes longer to say so.
+            pointer = claim.evidence_pointers[0]
+            if pointer.source_confidence >= policy.min_confidence and now.is_after(pointer.retrieved_at):
+                if source != (source := pointer.source):  # many claims name the same one
+                    told = f"{ONLY}{_named(source, '')}"
+                found.append(GateResult(GATE, "EXPLAIN", told, claim.id, "attested", "attested"))
+                continue
+        _judge(claim, required[kind], given, now, found)
     if found := found + about(given):
         return found
     best = [
@@ -78,17 +82,6 @@ def validate_fact(claim: Claim, min_confidence: float = 0.60) -> bool:
 def _held_to_standard(claim: Claim) -> bool:
     """A FACT must have evidence; an INFERENCE that offers some is measured alike; a DECISION needs none."""
     return claim.claim_type != "DECISION" and claim.evidence_pointers != ()
-
-
-def _is_ordinary(claim: Claim, given: GateInput, now: _Now) -> bool:
-    """Has it one source, good enough and read before, of which nobody here knows any more? `_judge` says the
-    same of such a claim, and takes longer."""
-    if (given.standings or {}).get(claim.id or "") is not UNSEEN_ALONE:
-        return False
-    pointer = claim.evidence_pointers[0]
-    return pointer.source_confidence >= given.policy.evidence.min_confidence and now.is_after(
-        pointer.retrieved_at
-    )
 
 
 def _judge(
