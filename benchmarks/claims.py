@@ -3,6 +3,7 @@
 import asyncio
 import json
 import time
+from itertools import cycle, islice
 from pathlib import Path
 from typing import Final
 
@@ -23,24 +24,28 @@ from benchmarks.figures import FASTER, TIMES_FASTER, Figure, Run, Target, altern
 from benchmarks.http import loaded, serving
 from benchmarks.load import Load
 from benchmarks.peers.guardrails import RECORD
-from benchmarks.workload import CALLERS, CLAIMS, HYPOTHESES, bundle
+from benchmarks.workload import CALLERS, CLAIMS, HYPOTHESES, bundle, bundles
 
 # The rate limit would be what is measured: a thousand bundles a minute are a tenth of a second's work here.
 POLICY: Final = {"security": {"rate_limit": 1_000_000_000}}
 
 
 def claims(run: Run) -> list[Figure]:
-    return [_in_process(run), _recorded(), _over_http(run)]
+    return [_in_process(run, True), _in_process(run, False), _recorded(), _over_http(run)]
 
 
-def _in_process(run: Run) -> Figure:
+def _in_process(run: Run, alike: bool) -> Figure:
     """What happens to a bundle between its parsing and the store: examination and all five gates."""
     session, facts, command = asyncio.run(_prepared())
+    commands = [command]
+    if not alike:
+        commands = [SubmitClaims(bundle=msgspec.convert(one, ClaimBundle)) for one in bundles(alike)]
     turns = run.size(1_000, 10)
-    rates = sorted(asyncio.run(_judged(session, facts, command, turns)) for _ in range(run.size(7, 1)))
+    rates = sorted(asyncio.run(_judged(session, facts, commands, turns)) for _ in range(run.size(7, 1)))
+    again = "the same again and again" if alike else "no two alike"
     return Figure(
         benchmark="claims",
-        what=f"{CLAIMS} claims examined and judged by five gates, in process, one core",
+        what=f"{CLAIMS} claims examined and judged by five gates, in process, one core, {again}",
         unit="bundles/s",
         ours=rates[len(rates) // 2],
         target=Target(at_least=5_000),
@@ -62,11 +67,11 @@ async def _prepared() -> tuple[Session, Facts, SubmitClaims]:
     return position.session, facts, SubmitClaims(bundle=msgspec.convert(bundle(), ClaimBundle))
 
 
-async def _judged(session: Session, facts: Facts, command: SubmitClaims, turns: int) -> float:
+async def _judged(session: Session, facts: Facts, commands: list[SubmitClaims], turns: int) -> float:
     async with await beliefd.open_async(":memory:") as ledger:
         finder = ledger.steward.finder
         started = time.perf_counter()
-        for _ in range(turns):
+        for command in islice(cycle(commands), turns):
             findings = await finder.examine(command.bundle, session, LOCAL_AGENT.id, facts.policy)
             decide(session, command, msgspec.structs.replace(facts, findings=findings))
         return turns / (time.perf_counter() - started)

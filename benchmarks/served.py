@@ -25,7 +25,7 @@ from benchmarks import claims, permits
 from benchmarks.http import LISTENING, POLICY, body_of, loaded
 from benchmarks.load import Load
 from benchmarks.pacing import Pace
-from benchmarks.workload import CALLERS, HYPOTHESES, bundle
+from benchmarks.workload import CALLERS, HYPOTHESES, bundles
 
 HERE: Final = Path(__file__).resolve().parent.parent
 SECONDS: Final = 3.0
@@ -34,6 +34,7 @@ PACED: Final = 8
 JOBS: Final = {
     "eliminate": ("eliminate", POLICY),
     "claims": ("claims", claims.POLICY),
+    "distinct-claims": ("claims", claims.POLICY),
     "permits": ("proposals", permits.RULES),
 }
 """What is asked for: the end of its path, and the policy. Older versions do not know every policy."""
@@ -97,8 +98,10 @@ def _declared(server: Server) -> str:
 
 
 def _loaded(server: Server, job: str, paths: list[str]) -> float:
-    one = [msgspec.json.encode(bundle()).decode()]
-    bodies = one if job == "claims" else [body_of(number) for number in range(len(HYPOTHESES))]
+    if JOBS[job][0] == "claims":
+        bodies = [msgspec.json.encode(one).decode() for one in bundles(alike=job == "claims")]
+    else:
+        bodies = [body_of(number) for number in range(len(HYPOTHESES))]
     load = Load(
         port=server.port, connections=CALLERS, warm_up=0.0, seconds=SECONDS, paths=paths, bodies=bodies
     )

@@ -16,41 +16,51 @@ import sys
 import time
 from collections.abc import Awaitable, Callable
 from importlib import import_module
+from itertools import cycle, islice
 from pathlib import Path
+from runpy import run_path
 from typing import Any, Final
 
 HERE: Final = Path(__file__).resolve().parent.parent
-JOBS: Final = {"gates": 5, "bundles": 5, "permits": 5}
-"""What is measured, and how often per turn."""
+JOBS: Final = {"gates": 5, "distinct-gates": 5, "bundles": 5, "distinct-bundles": 5, "permits": 5}
+"""What is measured, and how often per turn. Bundles are all the same, unless distinct."""
 COUNTED: Final = re.compile(r"Collected : (\d+)")
+DISTINCT: Final = "distinct-"
 FEW, MANY = 20, 60
 """What two runs differ by is what so many more have taken: neither imports nor the beginning count."""
 Work = Callable[[int], Awaitable[None]]
 
 
-async def _gates(work: "list[Work]") -> None:
+def _said(origin: str, alike: bool) -> list[dict[str, Any]]:
+    """By this version's workload, which the other one need not know. Whoever speaks has to be their origin by
+    now, and was not always."""
+    made = run_path(str(HERE / "benchmarks" / "workload.py"))["bundles"](alike)
+    return [{**one, "origin_agent": origin} for one in made]
+
+
+async def _gates(work: "list[Work]", alike: bool = True) -> None:
     """Ten claims, examined and judged, as in the benchmark `claims`."""
     import beliefd
+    from beliefd.kernel.claims.bundle import ClaimBundle
+    from beliefd.kernel.claims.commands import SubmitClaims
     from beliefd.kernel.decide import decide
 
     claims: Any = import_module("benchmarks.claims")
-    # Whoever speaks has to be its origin by now, and was not always.
-    bundle = claims.bundle()
-    bundle["origin_agent"] = claims.LOCAL_AGENT.id
-    claims.bundle = lambda: bundle
-    session, facts, command = await claims._prepared()
+    session, facts, _ = await claims._prepared()
     ledger = await beliefd.open_async(":memory:")
-    finder = ledger.steward.finder
+    finder, who = ledger.steward.finder, claims.LOCAL_AGENT.id
+    convert, replace = claims.msgspec.convert, claims.msgspec.structs.replace
+    commands = cycle([SubmitClaims(bundle=convert(one, ClaimBundle)) for one in _said(who, alike)])
 
     async def judged(times: int) -> None:
-        for _ in range(times):
-            found = await finder.examine(command.bundle, session, claims.LOCAL_AGENT.id, facts.policy)
-            decide(session, command, claims.msgspec.structs.replace(facts, findings=found))
+        for command in islice(commands, times):
+            found = await finder.examine(command.bundle, session, who, facts.policy)
+            decide(session, command, replace(facts, findings=found))
 
     work.append(judged)
 
 
-async def _bundles(work: "list[Work]") -> None:
+async def _bundles(work: "list[Work]", alike: bool = True) -> None:
     """The same claims, from the library's call to its answer, written to memory."""
     import beliefd
     from beliefd.kernel.policy import Policy
@@ -59,10 +69,10 @@ async def _bundles(work: "list[Work]") -> None:
     claims: Any = import_module("benchmarks.claims")
     ledger = await beliefd.open_async(":memory:", policy=convert(claims.POLICY, Policy))
     session_id = (await ledger.declare_session(["a", "b"], claims.ONTOLOGY)).session_id
-    bundle = {**claims.bundle(), "origin_agent": claims.LOCAL_AGENT.id}
+    said = cycle(_said(claims.LOCAL_AGENT.id, alike))
 
     async def submitted(times: int) -> None:
-        for _ in range(times):
+        for bundle in islice(said, times):
             await ledger.submit_claims(session_id, bundle)
 
     work.append(submitted)
@@ -91,7 +101,11 @@ async def _permits(work: "list[Work]") -> None:
 async def _answer(name: str) -> None:
     """In the process of one version: a number of times comes in, microseconds of this thread go out."""
     made: list[Work] = []
-    await {"gates": _gates, "bundles": _bundles, "permits": _permits}[name](made)
+    if name == "permits":
+        await _permits(made)
+    else:
+        kind = name.removeprefix(DISTINCT)
+        await {"gates": _gates, "bundles": _bundles}[kind](made, kind == name)
     await made[0](20)
     for line in sys.stdin:
         started = time.thread_time()

@@ -1,5 +1,6 @@
 """What both sides are given to do: the same hypotheses, the same observations, the same justification."""
 
+from hashlib import sha256
 from typing import Any, Final
 
 CALLERS: Final = 64
@@ -46,3 +47,41 @@ def bundle() -> dict[str, Any]:
             for number in range(CLAIMS)
         ],
     }
+
+
+DISTINCT: Final = 512
+"""So many bundles differ before they come again: more sources and times than anybody remembers."""
+
+
+def distinct(number: int) -> dict[str, Any]:
+    """The same with statements, sources, hashes, times and numbers of its own: no cache knows any of them."""
+    made = bundle()
+    made["claims"] = [_own(claim, number * CLAIMS + place) for place, claim in enumerate(made["claims"])]
+    return made
+
+
+def _own(claim: dict[str, Any], number: int) -> dict[str, Any]:
+    minutes, hours = number % 60, number // 60 % 24
+    at = f"{hours:02}:{minutes:02}"
+    pointer = {
+        "source": f"https://metrics.example/pool/{number}?at={at}",
+        "source_confidence": (900 + number % 99) / 1001,
+        "evidence_hash": sha256(str(number).encode()).hexdigest(),
+        "retrieved_at": f"2026-01-{1 + number // 1440:02}T{at}:{number % 59:02}Z",
+    }
+    return {
+        **claim,
+        "statement": f"host {number} of the checkout service holds {number * 13 % 997} idle connections",
+        "evidence_pointers": [pointer],
+        "uncertainty": {
+            "method": "semantic_entropy",
+            "value": (1 + number % 300) / 1009,
+            "interpretation": f"answers {number} agree",
+        },
+        "if_wrong_cost": f"healthy host {number} is looked at once more",
+    }
+
+
+def bundles(alike: bool) -> list[dict[str, Any]]:
+    """What is submitted, one after the other and again."""
+    return [bundle()] if alike else [distinct(number) for number in range(DISTINCT)]

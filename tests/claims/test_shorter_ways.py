@@ -1,17 +1,37 @@
 """What is worked out in a shorter way comes to what the long way says, for whatever is claimed."""
 
+import json
+from typing import Any
+
 import msgspec
+import pytest
+import rfc8785
 from hypothesis import given
 from hypothesis import strategies as st
 
-from beliefd.kernel.approvals.shaping import content_of
+from beliefd.adversarial import scan
+from beliefd.adversarial.views import long_runs
+from beliefd.kernel import canonical_structs
+from beliefd.kernel.approvals.shaping import content_of, marks_of
+from beliefd.kernel.approvals.state import Approvals, Shaped
 from beliefd.kernel.canonical import digest
-from beliefd.kernel.claims.bundle import ClaimBundle, DecidedAction
-from beliefd.kernel.claims.tiers import effective_tiers, highest_tier
+from beliefd.kernel.claims.bundle import ClaimBundle, DecidedAction, content_hash, filled
+from beliefd.kernel.claims.commands import SubmitClaims
+from beliefd.kernel.claims.findings import ClaimFindings
+from beliefd.kernel.claims.gates import GATES
+from beliefd.kernel.claims.gates.result import GateInput
+from beliefd.kernel.claims.resolving import standings
+from beliefd.kernel.claims.standing import UNSEEN_ALONE
+from beliefd.kernel.claims.threat import Threat
+from beliefd.kernel.claims.tiers import effective_tiers, highest_tier, recorded_tier, tiers_of
+from beliefd.kernel.errors import BeliefdError
 from beliefd.kernel.measurements.state import gist_digest, words_digest
 from beliefd.kernel.policy import Policy
-from beliefd.kernel.scan.whole_words import whole_words
+from beliefd.kernel.scan.whole_words import look, whole_words
+from beliefd.kernel.values import SHOWN, Principal, Role, quoted
+from beliefd.protocol.wire import parse_object
 from beliefd.steward.facts.threats import texts_of
+from beliefd.steward.handlers.claims import read_at_once, submission_of
 from tests.claims.strategies import bundles
 
 ascii_texts = st.text(st.characters(max_codepoint=127), max_size=40)
@@ -59,3 +79,180 @@ def test_every_text_is_told_with_its_own_path(bundle: ClaimBundle) -> None:
         assert told[f"$.claims[{at}].statement"] == claim.statement
         for place, pointer in enumerate(claim.evidence_pointers):
             assert told[f"$.claims[{at}].evidence_pointers[{place}].source"] == pointer.source
+
+
+@given(bundles(), ascii_texts)
+def test_the_mark_of_a_text_is_the_digest_of_how_it_looks(bundle: ClaimBundle, text: str) -> None:
+    first = msgspec.structs.replace(bundle.claims[0], statement=text or "x")
+    bundle = msgspec.structs.replace(bundle, claims=(first, *bundle.claims[1:]))
+    assert marks_of(bundle) == tuple(dict.fromkeys([digest(look(one.statement)) for one in bundle.claims]))
+
+
+@given(st.lists(st.tuples(st.lists(st.sampled_from("abc"), max_size=3), st.lists(st.sampled_from("xyz")))))
+def test_everybody_is_remembered_who_ever_shaped_something(steps: list[tuple[list[str], list[str]]]) -> None:
+    held, told = Approvals(), dict[str, tuple[str, ...]]()
+    for content, by in steps:
+        held = held.with_shaped(Shaped(content=tuple(content), by=tuple(by)))
+        for one in content:
+            if people := tuple(dict.fromkeys((*told.get(one, ()), *by))):
+                told[one] = people
+    assert dict(held.shapers.items()) == told
+
+
+@given(ascii_texts | st.text(max_size=20), st.sampled_from([4, SHOWN]))
+def test_a_quoted_text_is_one_line_without_our_own_signs(text: str, most: int) -> None:
+    short = text if len(text) <= most else f"{text[:most]}..."
+    plain = " ".join(short.replace("`", "'").split())
+    assert quoted(text, most) == f"`{plain.encode(errors='replace').decode()}`"
+
+
+AGENT = Principal(id="agent://local", role=Role.AGENT, tier="PRIVILEGE")
+NOTHING = ClaimFindings(threat=Threat(detector="none"), tools={}, rejected={})
+WRITTEN = (
+    "0",
+    "1",
+    "-0",
+    "-0.0",
+    "0.0",
+    "1.0",
+    "0.5",
+    "5e-1",
+    "1e-7",
+    "1E0",
+    "0.10",
+    "1e400",
+    "9007199254740993",
+)
+written_numbers = st.sampled_from(WRITTEN)
+
+
+def _by_values(body: bytes) -> SubmitClaims | str:
+    try:
+        return submission_of(parse_object(body), AGENT)
+    except BeliefdError as error:
+        return error.message
+
+
+@given(bundles(), st.booleans(), written_numbers, st.sampled_from(["", "id", "origin-agent", "samples"]))
+def test_a_body_that_is_read_at_once_says_what_its_values_say(
+    bundle: ClaimBundle, named: bool, number: str, odd: str
+) -> None:
+    told = msgspec.to_builtins(bundle)
+    if not named:
+        del told["origin_agent"]
+    body = msgspec.json.encode(told)
+    value = msgspec.json.encode(told["claims"][0]["uncertainty"]["value"])
+    bodies = [
+        body,
+        body.replace(b'"value":%b' % value, b'"value":%b' % number.encode()),
+        body.replace(b'"statement":', b'"%b":1,"statement":' % odd.encode()),
+        body.replace(b'"statement":', b'"statement":"twice","statement":', 1),
+        json.dumps(told).encode(),
+        b"[" + body[1:],
+        body[:-1],
+    ]
+    for one in bodies:
+        if (read := read_at_once(one, AGENT)) is not None:
+            assert read == _by_values(one)
+            assert msgspec.json.encode(read) == msgspec.json.encode(_by_values(one))
+    assert read_at_once(body, AGENT) is not None or not body.isascii() or b":-" in body
+
+
+@pytest.mark.parametrize(
+    "body",
+    [b"", b"{}", b"[]", b"null", b'["claims":[]}', b'{"claims":[]}', b'{"a":' * 3_000, b'{"claims":"\xff"}'],
+)
+def test_what_is_wrong_is_not_read_at_once(body: bytes) -> None:
+    assert read_at_once(body, AGENT) is None
+
+
+hours = st.integers(0, 48).map(lambda hour: f"2026-01-{5 + hour // 24:02}T{hour % 24:02}:00:00")
+moments = st.builds("{}{}{}".format, hours, st.sampled_from(["", ".5"]), st.sampled_from(["Z", "+05:00"]))
+
+
+@given(bundles(), st.lists(moments, min_size=4, max_size=4), moments, st.data())
+def test_ordinary_evidence_is_judged_like_all_other(
+    bundle: ClaimBundle, retrieved: list[str], now: str, data: Any
+) -> None:
+    """An equal standing that is not the shared one goes the long way."""
+    claims = tuple(
+        msgspec.structs.replace(
+            claim,
+            id=f"c{place}",
+            evidence_pointers=tuple(
+                msgspec.structs.replace(one, retrieved_at=retrieved[place]) for one in claim.evidence_pointers
+            ),
+        )
+        for place, claim in enumerate(bundle.claims)
+    )
+    bundle = msgspec.structs.replace(bundle, claims=claims)
+    rules = {
+        "hash": data.draw(st.sampled_from(["lenient", "strict"])),
+        "max_age_seconds": data.draw(st.none() | st.integers(1, 100_000)),
+        "require": data.draw(st.sampled_from(["attested", "stored"])),
+    }
+    policy = msgspec.convert({"evidence": rules}, Policy)
+    short = standings(bundle, None, NOTHING, ("a",))
+    long = {name: msgspec.structs.replace(one) for name, one in short.items()}
+    assert all(one is not UNSEEN_ALONE for one in long.values())
+    short_way, long_way = (
+        GATES["evidence"](GateInput(bundle, AGENT, policy, NOTHING, now, standings=one))
+        for one in (short, long)
+    )
+    assert short_way == long_way
+
+
+@given(bundles())
+def test_the_recorded_tier_is_the_highest_of_the_recorded_ones(bundle: ClaimBundle) -> None:
+    tiers = effective_tiers(bundle, "agent://a", RAISING, {})
+    named = filled(bundle, "b", "2026-01-05T14:02:00Z")
+    for raised in (tiers.raised, msgspec.UNSET):
+        assert recorded_tier(named, raised) is tiers_of(named, raised).highest
+
+
+@given(st.lists(bundles(), min_size=1, max_size=3), st.data())
+def test_claims_whose_numbers_were_looked_at_are_written_as_all_others(
+    submitted: list[ClaimBundle], data: Any
+) -> None:
+    """Bundles in any order, as threads may decide them: what is remembered of one says nothing of another."""
+    named = [filled(one, "b", "2026-01-05T14:02:00Z") for one in submitted]
+    for at in data.draw(st.lists(st.integers(0, len(named) - 1), max_size=6)):
+        one = named[at]
+        content = {name: getattr(one, name) for name in ("claims", "id", "origin_agent", "timestamp")}
+        assert content_hash(one) == digest(msgspec.to_builtins(content))
+        for each in (*submitted, *named):
+            found = canonical_structs.canonical_envelope({}, {"payload": SubmitClaims(bundle=each)})
+            told = msgspec.to_builtins(SubmitClaims(bundle=each))
+            assert found == rfc8785.dumps({"payload": told})
+
+
+def test_the_numbers_of_a_bundle_are_looked_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    looked, numbers = list[float](), canonical_structs._are_plain_floats
+
+    def noted(floats: set[float]) -> bool:
+        looked.extend(floats)
+        return numbers(floats)
+
+    monkeypatch.setattr(canonical_structs, "_are_plain_floats", noted)
+    claim = {
+        "statement": "x",
+        "claim_type": "FACT",
+        "uncertainty": {"method": "semantic_entropy", "value": 0.4375},
+        "risk_tier": "READ_ONLY",
+    }
+    bundle = msgspec.convert({"origin_agent": "a", "claims": [claim, claim]}, ClaimBundle)
+    named = filled(bundle, "b", "2026-01-05T14:02:00Z")
+    content_hash(named)
+    for one in (named, bundle):
+        canonical_structs.canonical_envelope({}, {"payload": SubmitClaims(bundle=one)})
+    assert looked == [0.4375]
+
+
+@given(
+    st.lists(st.sampled_from(["skip", "theapproval", "ignoreallprevious", "rules", "abcdefghijklmnop", "/"]))
+)
+def test_runs_are_looked_through_at_once_and_none_goes_on_in_the_next(runs: list[str]) -> None:
+    text = " ".join(runs)
+    data = text.encode()
+    apart = any(scan._ONE_WORD.search(one.lower()) for one in long_runs(text, data))
+    assert scan.look(text).respelt == (apart or scan._is_respelt(data, scan._known(data)))

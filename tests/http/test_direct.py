@@ -11,6 +11,7 @@ from beliefd.http import direct
 from beliefd.http.direct import Verbs
 from beliefd.http.draining import Draining
 from beliefd.http.routing import Routes
+from beliefd.kernel.policy import Policy
 from beliefd.protocol.claims import BUNDLE
 from beliefd.protocol.operations import OPERATIONS
 from beliefd.protocol.rights import EVERYTHING
@@ -28,6 +29,7 @@ DIGEST = re.compile(rb"(?<=\"content_hash\":\")[0-9a-f]{64}")
 TIME = re.compile(rb"20[0-9-]{8}T[0-9:.]+Z")
 BODY = json.dumps(ELIMINATE).encode()
 CLAIMS = json.dumps({**BUNDLE, "id": "b"}).encode()
+SHORT = json.dumps({**BUNDLE, "id": "b"}, separators=(",", ":")).encode()
 PERMIT = json.dumps(
     {
         "provenance": {"source": "agent"},
@@ -58,6 +60,14 @@ CASES: dict[str, tuple[str, bytes, dict[str, str]]] = {
     "claims with a key": ("claims", CLAIMS, {"Idempotency-Key": "k"}),
     "claims in the other spelling": ("claims", CLAIMS.replace(b"risk_tier", b"risk-tier"), {}),
     "claims with raw answers": ("claims", CLAIMS.replace(b'"value"', b'"samples": ["a", "b"], "value"'), {}),
+    "claims without white space": ("claims", SHORT, {}),
+    "such claims with a key": ("claims", SHORT, {"Idempotency-Key": "k"}),
+    "such claims with a repeated name": ("claims", SHORT.replace(b'"risk', b'"claim_type":"FACT","risk'), {}),
+    "such claims with another number": ("claims", SHORT.replace(b"0.12", b"1.0"), {}),
+    "such claims with too large a number": ("claims", SHORT.replace(b"0.12", b"1.5"), {}),
+    "such claims of somebody else": ("claims", SHORT.replace(b"{", b'{"origin_agent":"agent://x",', 1), {}),
+    "such claims that rest on an idea": ("claims", SHORT.replace(b"terminate", b"shyp-1"), {}),
+    "such claims with half a character": ("claims", SHORT.replace(b"terminate", b"\\ud800"), {}),
     "claims of another site": ("claims", CLAIMS, {"Origin": "http://elsewhere.example"}),
     "claims that rest on an idea": ("claims", CLAIMS.replace(b"terminate", b"shyp-1"), {}),
     "claims without claims": ("claims", b'{"origin_agent": "agent://x"}', {}),
@@ -151,6 +161,28 @@ def test_a_caller_that_leaves_at_once_has_still_said_it(server: ServerProcess, h
 def test_claims_and_permits_are_among_what_is_answered_directly() -> None:
     assert {"submit_claims", *VERBS} == set(SHORT_WAYS)
     assert set(HANDLED) == {"propose", "report_outcome"}
+
+
+def test_a_bundle_without_white_space_is_made_of_its_bytes_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    surface, parsed = Mock(), list[bytes]()
+    surface.routes, surface.draining = Routes(OPERATIONS), Draining()
+    surface.in_force.policy = Policy()
+    monkeypatch.setattr(direct, "known_caller", lambda *_: Caller(LOCAL_AGENT, EVERYTHING))
+
+    def noted(body: bytes) -> object:
+        parsed.append(body)
+        return json.loads(body)
+
+    monkeypatch.setattr(direct, "parse_object", noted)
+    verbs = Verbs(surface)
+    verb = verbs.find(b"/v1/sessions/s/claims")
+    assert verb is not None
+    for body in (SHORT, CLAIMS):
+        verbs.begin(verb, [(b"host", b"127.0.0.1"), (b"content-type", b"application/json")], body)
+    assert parsed == [CLAIMS]
+    short, spaced = (call.args[1] for call in surface.submit.call_args_list)
+    assert short == spaced
+    assert short.bundle.origin_agent == LOCAL_AGENT.id
 
 
 def test_only_a_permit_is_asked_for_without_the_application(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -93,11 +93,13 @@ def look(text: str, wider: Look = EVERYTHING) -> Look:
     found = _known(data)
     possible = list(_possible(found)) if wider.rules else []
     runs = views.long_runs(text, data) if wider.respelt or wider.encoded else []
+    # No phrase goes on from one run to the next: to look through all of them at once is as good.
+    one_word = runs and wider.respelt and _ONE_WORD.search("\n".join(runs).lower()) is not None
     return Look(
         tuple([rule for _, rule in possible]),
         tuple([word.decode() for word, _ in possible]),
         wider.markup and _has_markup(data, found),
-        wider.respelt and (_is_respelt(data, found) or any(_ONE_WORD.search(run.lower()) for run in runs)),
+        wider.respelt and (bool(one_word) or _is_respelt(data, found)),
         wider.encoded and (_is_encoded(data, found) or any(views.decoded_run(run) != run for run in runs)),
     )
 

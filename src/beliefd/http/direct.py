@@ -87,11 +87,12 @@ class Verbs:
             authorise(operation, caller.principal)
             if body:
                 check_content(headers, operation.body_media)
+            read = None if way is None or way.read is None else way.read(body, caller.principal)
             call = Call(
                 principal=caller.principal,
                 rights=caller.rights,
                 path=verb.path,
-                body=parse_object(body),
+                body=parse_object(body) if read is None else read,
                 key=headers.get("Idempotency-Key"),
                 notes=notes_in(headers),
                 origin=foreign_origin(headers),

@@ -71,6 +71,15 @@ def _verbatim(data: bytes) -> Any:
     return value if simple or is_plain(value) else UNSURE
 
 
+def is_verbatim(data: bytes) -> bool:
+    """Does reading and writing it give the same bytes? Then no key is repeated and no number is lost, and all
+    of it is text that can be written again. How large numbers are is for types to say, and how deep it is."""
+    try:
+        return orjson.dumps(orjson.loads(data), option=orjson.OPT_STRICT_INTEGER) == data
+    except (ValueError, TypeError, RecursionError):
+        return False
+
+
 class _Suspicion(Exception):
     """Something the quick pass does not accept; the slow pass finds out whether it is wrong, and where."""
 

@@ -57,6 +57,8 @@ def shown(text: str) -> str:
 
 def quoted(text: str, most: int = SHOWN) -> str:
     """Its author's text in one of our sentences: it must not look like ours."""
+    if len(text) <= most and text.isascii() and text.isprintable() and " " not in text and "`" not in text:
+        return f"`{text}`"  # as names of sources mostly are: nothing of it has to be changed
     plain = " ".join((text if len(text) <= most else f"{text[:most]}...").replace("`", "'").split())
     return f"`{plain}`" if plain.isascii() else f"`{plain.encode(errors='replace').decode()}`"
 
@@ -81,11 +83,10 @@ def later(now: str, by_seconds: float) -> str:
     return f"{moment.replace(tzinfo=None).isoformat(timespec='microseconds')}Z"
 
 
-@lru_cache(1024)
 def refuse_impossible(timestamp: str, field: str) -> None:
     """What looks like a time may still name a thirteenth month."""
     try:
-        seconds(timestamp)
+        datetime.fromisoformat(timestamp)
     except ValueError as error:
         told = "an offset is less than a day" if str(error).startswith("offset") else str(error)
         raise ValueError(f"{told}, in field `{field}`") from None
@@ -113,6 +114,9 @@ class Tier(IntEnum):
     MODIFY = 2
     DELETE = 3
     PRIVILEGE = 4
+
+    # That of an enumeration is written in Python, and tiers are looked up for every claim.
+    __hash__ = int.__hash__
 
 
 TIER_PATTERN: Final = f"^({'|'.join(tier.name for tier in Tier)})$(?!\\n)"

@@ -27,7 +27,7 @@ from beliefd.kernel.claims.events import Gated
 from beliefd.kernel.claims.gates.result import GateResult
 from beliefd.kernel.claims.standing import Standings
 from beliefd.kernel.claims.state import Claims
-from beliefd.kernel.claims.tiers import RaisedTier, tiers_of
+from beliefd.kernel.claims.tiers import NAMES, RaisedTier, recorded_tier
 from beliefd.kernel.errors import Code
 from beliefd.kernel.transfers.state import Foreign
 from beliefd.kernel.values import ClaimType, Id, Method, Note, Text, TierName, Timestamp, Unit, Value
@@ -210,15 +210,14 @@ def judged(
 ) -> JudgedBundle:
     """`session` is where it was said, if anywhere: it says what became of the bundle since."""
     bundle, claims = gated.bundle, Claims() if session is None else session.claims
-    tiers = tiers_of(bundle, gated.raised)
     waits = gated.approval is not None and gated.approval.status == "pending"
     return JudgedBundle(
         id=bundle.id or "",
         timestamp=bundle.timestamp or "",
         origin_agent=bundle.origin_agent,
         proposer=proposer,
-        tier=tiers.highest.name,  # type: ignore[arg-type]
-        raised=list(tiers.raised),
+        tier=NAMES[recorded_tier(bundle, gated.raised)],
+        raised=list(gated.raised or ()),
         claims=list(bundle.claims),
         decision=bundle.decision,
         reason=bundle.reason,

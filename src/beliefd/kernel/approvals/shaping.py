@@ -30,7 +30,7 @@ from beliefd.kernel.claims.bundle import Claim, ClaimBundle
 from beliefd.kernel.facts import Facts
 from beliefd.kernel.intents.state import Change
 from beliefd.kernel.measurements.state import gist_digest
-from beliefd.kernel.scan.whole_words import look
+from beliefd.kernel.scan.whole_words import ascii_look_as_json, look
 from beliefd.kernel.state import Session
 from beliefd.kernel.substrate.proposals import CallCandidate, Candidate, DeltaCandidate
 
@@ -58,12 +58,18 @@ def marks_of(what: Content) -> tuple[str, ...]:
     for whatever action. Where there are none, it is the same whatever evidence is named."""
     match what:
         case ClaimBundle():
-            return tuple(dict.fromkeys([digest(look(claim.statement)) for claim in what.claims]))
+            return tuple(dict.fromkeys([_mark_of(claim.statement) for claim in what.claims]))
         case Change(statement=str() as statement):
-            return (digest(look(statement)),)
+            return (_mark_of(statement),)
         case Change():
             return content_of(replace(what, evidence_ids=()))
     return content_of(what)
+
+
+def _mark_of(statement: str) -> str:
+    if statement.isascii():  # as most are, and then nothing has to be escaped
+        return sha256(ascii_look_as_json(statement)).hexdigest()
+    return digest(look(statement))
 
 
 def _said_by(claim: Claim) -> str:

@@ -233,11 +233,13 @@ class Approvals(Part, frozen=True):
         """INVARIANT: who shaped something is never forgotten, whatever supersedes it."""
         if shaped is UNSET:
             return self
-        known, by = self.shapers, shaped.by
+        known, by = self.shapers, tuple(dict.fromkeys(shaped.by))
         changed: dict[str, tuple[str, ...]] = {}
         for content in shaped.content:
             before = known.get(content) or ()
-            if (people := tuple(dict.fromkeys((*before, *by)))) != before:
+            if not before and by:  # as mostly: nobody has said it before
+                changed[content] = by
+            elif (people := tuple(dict.fromkeys((*before, *by)))) != before:
                 changed[content] = people
         return replace(self, shapers=known.update(changed)) if changed else self
 

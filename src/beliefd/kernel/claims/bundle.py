@@ -6,7 +6,7 @@ from typing import Annotated, Any, Final, Literal
 
 import msgspec
 
-from beliefd.kernel.canonical_structs import digest_of
+from beliefd.kernel.canonical_structs import differ_in_texts, digest_around
 from beliefd.kernel.claims.about import About
 from beliefd.kernel.claims.endings import Corrects
 from beliefd.kernel.values import (
@@ -50,6 +50,8 @@ class Severity(IntEnum):
     DEFER = 2
     ESCALATE = 3
     REFUSE = 4
+
+    __hash__ = int.__hash__  # as of `Tier`
 
 
 class EvidencePointer(Value, frozen=True):
@@ -241,6 +243,7 @@ def filled(bundle: ClaimBundle, new_id: str, now: str) -> ClaimBundle:
             for place, claim in enumerate(bundle.claims, 1)
         ]
     )
+    differ_in_texts(bundle.claims, claims)
     return ClaimBundle(
         origin_agent=bundle.origin_agent,
         claims=claims,
@@ -273,9 +276,8 @@ class Content(msgspec.Struct, frozen=True):
 
 
 def content_hash(bundle: ClaimBundle) -> str:
-    return digest_of(
-        Content(bundle.claims, bundle.id, bundle.origin_agent, bundle.timestamp, bundle.corrects)
-    )
+    content = Content(bundle.claims, bundle.id, bundle.origin_agent, bundle.timestamp, bundle.corrects)
+    return digest_around(content, bundle.claims)
 
 
 class SpeltTwice(ValueError):

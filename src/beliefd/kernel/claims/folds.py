@@ -9,7 +9,7 @@ from beliefd.kernel.approvals.state import Approval, Approvals, Grant
 from beliefd.kernel.claims.events import BundleGated, ClaimsRetracted, Gated
 from beliefd.kernel.claims.measured import with_new
 from beliefd.kernel.claims.state import BundleState
-from beliefd.kernel.claims.tiers import tiers_of
+from beliefd.kernel.claims.tiers import recorded_tier
 from beliefd.kernel.state import Session
 from beliefd.kernel.tables import Folds
 
@@ -19,7 +19,7 @@ RECENT: Final = 32
 
 def bundle_gated(session: Session, event: BundleGated) -> Session:
     session = with_new(with_gated(session, event.gated, event.event_id), event.receipts or ())
-    step = (event.proposer, int(tiers_of(event.gated.bundle, event.gated.raised).highest))
+    step = (event.proposer, int(recorded_tier(event.gated.bundle, event.gated.raised)))
     claims = replace(session.claims, recent_tiers=(*session.claims.recent_tiers, step)[-RECENT:])
     return replace(session, claims=claims, approvals=_approvals(session.approvals, event))
 

@@ -11,6 +11,8 @@ from msgspec import UNSET, UnsetType
 from beliefd.kernel.claims.bundle import CALL, SHA256_DIGITS, Claim, ClaimBundle, EvidencePointer
 from beliefd.kernel.claims.findings import ClaimFindings
 from beliefd.kernel.claims.standing import (
+    UNSEEN,
+    UNSEEN_ALONE,
     CitedReceipt,
     ClaimStanding,
     MeasuredStanding,
@@ -27,8 +29,6 @@ from beliefd.kernel.values import Role, shown
 RECORDED: Final = (CALL, "evidence://", "observation://")
 """What a source begins with that names a record of this session."""
 LOOKS_ALIKE: Final = ", of words that look like these"
-UNSEEN: Final = PointerStanding(state="attested")
-_UNSEEN_ALONE: Final = ClaimStanding((UNSEEN,))
 
 
 def standings(
@@ -47,11 +47,22 @@ def standings(
     if measurements is None:
         measurements = Measurements() if session is None else session.measurements
     any_measured = bool(measurements.by_id)
+    unlooked = not (any_measured or findings.content or findings.unhashed)
+    records = () if session is None else RECORDED
     for claim in bundle.claims:
+        pointers = claim.evidence_pointers
+        if (
+            unlooked
+            and len(pointers) == 1
+            and len(pointers[0].evidence_hash) == SHA256_DIGITS
+            and not pointers[0].source.startswith(records)
+        ):
+            found[claim.id or ""] = UNSEEN_ALONE  # as `_resolved` has it: so it is with most claims
+            continue
         evidence = [_resolved(one, session, findings, proposers) for one in claim.evidence_pointers]
         measured = _measured(claim, measurements, proposers, these_words) if any_measured else UNSET
         if measured is UNSET and len(evidence) == 1 and evidence[0] is UNSEEN:
-            found[claim.id or ""] = _UNSEEN_ALONE  # as most are: one value will do for all of them
+            found[claim.id or ""] = UNSEEN_ALONE
         elif evidence or measured is not UNSET:
             found[claim.id or ""] = ClaimStanding(tuple(evidence), measured)
     return found

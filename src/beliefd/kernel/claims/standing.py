@@ -1,6 +1,6 @@
 """What a claim rests on, as far as that is known here: its evidence, and what was measured of it."""
 
-from typing import Literal
+from typing import Final, Literal
 
 from msgspec import UNSET, UnsetType
 
@@ -55,5 +55,8 @@ class ClaimStanding(Value, frozen=True, omit_defaults=True):
     measured: MeasuredStanding | UnsetType = UNSET
 
 
+UNSEEN: Final = PointerStanding(state="attested")
+UNSEEN_ALONE: Final = ClaimStanding((UNSEEN,))
+"""Of most claims no more is known: one value does for all of them."""
 Standings = dict[str, ClaimStanding]
 """By the id of the claim; a claim that names no evidence and was not measured has none."""

@@ -80,10 +80,19 @@ def effective_tiers(bundle: ClaimBundle, proposer: str, policy: Policy, tools: T
     return ClaimTiers(found, tuple(raised))
 
 
+def recorded_tier(bundle: ClaimBundle, raised: Raised) -> Tier:
+    """The highest of `tiers_of`."""
+    return _highest_declared(bundle) if raised is UNSET else tiers_of(bundle, raised).highest
+
+
+def _highest_declared(bundle: ClaimBundle) -> Tier:
+    return max([BY_NAME[name] for name in {claim.risk_tier for claim in bundle.claims}])
+
+
 def highest_tier(bundle: ClaimBundle, proposer: str, policy: Policy, tools: ToolTiers) -> Tier:
     """The highest of `effective_tiers`, where nobody asks whose it is."""
     if _only_declared(bundle, policy):
-        return max([BY_NAME[name] for name in {claim.risk_tier for claim in bundle.claims}])
+        return _highest_declared(bundle)
     return effective_tiers(bundle, proposer, policy, tools).highest
 
 

@@ -58,7 +58,10 @@ def texts_in(value: Struct) -> list[str] | None:
     found: list[Any] = []
     _gather(node, [value], found)
     # Always in the same order: whoever reads on from one to the next must come to the same result.
-    return [text for text in dict.fromkeys(found) if text is not None and text is not UNSET]
+    texts = dict.fromkeys(found)
+    texts.pop(None, None)
+    texts.pop(UNSET, None)
+    return list(texts)
 
 
 def _gather(node: _Node, items: list[Any], found: list[Any]) -> None:

@@ -46,6 +46,8 @@ _ASCII: Final = "".join(_SPELLING[code] for code in range(128)).encode().ljust(2
 
 _ALIKE: Final = str.maketrans("oil", "011")
 """Letters that pass for digits. Only who is asked whether two texts look the same should fold these."""
+_BETWEEN: Final = bytes(code for code in range(128) if _ASCII[code : code + 1].isspace())
+_LOOKS: Final = _ASCII.decode().translate(_ALIKE).encode()
 
 
 def folded(text: str) -> str:
@@ -68,6 +70,11 @@ def ascii_words_as_json(text: str) -> bytes:
     """`whole_words` of a text in ASCII, as a list in JSON: letters and digits alone need no escape."""
     words = text.encode().translate(_ASCII).split()
     return b'["%b"]' % b'","'.join(words) if words else b"[]"
+
+
+def ascii_look_as_json(text: str) -> bytes:
+    """`look` of a text in ASCII, as a text in JSON."""
+    return b'"%b"' % text.encode().translate(_LOOKS, _BETWEEN)
 
 
 @lru_cache(256)

@@ -37,9 +37,11 @@ def concerned(approval: Approval) -> Asked:
 def used_by_claims(session: Session | None, principal_id: str, origin_agent: str) -> Asked:
     """Who has given grants to somebody who submits claims, and in whose name those are."""
     held = {} if session is None else session.approvals.grants
+    asked = {} if origin_agent == principal_id else {origin_agent: WHOEVER}
+    if not held:
+        return asked
     given = {grant.granted_by for grant in held.values() if grant.principal == principal_id}
-    origin = {origin_agent} - {principal_id}
-    return dict.fromkeys(origin, WHOEVER) | dict.fromkeys(given, DECIDES)
+    return asked | dict.fromkeys(given, DECIDES)
 
 
 class Authorities(Struct, frozen=True):

@@ -23,8 +23,10 @@ from beliefd.kernel.claims.resolving import unsaid
 from beliefd.kernel.doors import speculation_in
 from beliefd.kernel.errors import BeliefdError, Code, invalid
 from beliefd.kernel.facts import Facts
+from beliefd.kernel.json_bounds import NEVER_CROWDED
 from beliefd.kernel.measurements.state import Measurements
 from beliefd.kernel.policy import Policy
+from beliefd.kernel.strict_json import is_verbatim
 from beliefd.kernel.values import Principal
 from beliefd.ledger.replay import Position
 from beliefd.protocol.afterwards import progress_of
@@ -46,6 +48,8 @@ from beliefd.stores.base import Store
 
 NO_RECEIPTS: Final = "a check knows none, because receipts belong to a session"
 ORIGIN: Final = frozenset({"origin_agent", "origin-agent"})
+_NAMES_ORIGIN: Final = b'"origin_agent":'
+_read_bundle: Final = msgspec.json.Decoder(ClaimBundle).decode
 _IN_FIELD = re.compile(r"in field `([^`]+)`$")
 
 
@@ -76,6 +80,20 @@ def read_submission(body: Any) -> SubmitClaims:
         raise invalid(str(error), "$" if named is None else f"$.{named[1]}") from None
 
 
+def read_at_once(data: bytes, principal: Principal) -> SubmitClaims | None:
+    """What was submitted, made from its bytes without a value in between, as long as they are written as most
+    programs write them. All else, and all that is wrong, is None: `submission_of` tells which, and where."""
+    if data[:1] == b"{" and _NAMES_ORIGIN not in data:
+        data = b'{"origin_agent":%b,%b' % (msgspec.json.encode(principal.id), data[1:])
+    # A number below zero is in no bundle, but for zero itself, whose sign does not survive.
+    if len(data) > NEVER_CROWDED or b":-" in data or not is_verbatim(data):
+        return None
+    try:
+        return SubmitClaims(bundle=_read_bundle(data))
+    except msgspec.ValidationError:
+        return None
+
+
 def _is_sampled(body: Any) -> bool:
     claims = body.get("claims") if isinstance(body, dict) else None
     if not isinstance(claims, list):
@@ -93,7 +111,9 @@ def snake_body(body: Any) -> Any:
 
 def submit_bundle(submit: Submit, call: Call) -> "asyncio.Future[Outcome]":
     """The bundle is in its session's queue when this returns."""
-    return submit_on_behalf(call, submit, call.session_id, submission_of(call.body, call.principal))
+    read = isinstance(call.body, SubmitClaims)
+    command = call.body if read else submission_of(call.body, call.principal)
+    return submit_on_behalf(call, submit, call.session_id, command)
 
 
 def samples_first(policy: Policy) -> bool:

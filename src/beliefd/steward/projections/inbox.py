@@ -49,6 +49,8 @@ DONE: Final = "done"
 
 def inbox_rows(event: Event, session: Session) -> list[InboxRow]:
     """The rows that an event changes, as they stand in the state after it."""
+    if type(event) is BundleGated and event.gated.approval is None and event.superseded is None:
+        return []  # as most bundles: nobody is asked
     if isinstance(event, TerminationRuled):
         # Nothing waits in a session that ended: neither for a person nor for an outcome.
         return all_rows(session) if event.approved else []

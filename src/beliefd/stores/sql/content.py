@@ -68,7 +68,9 @@ class Content(Database):
 
     async def _kept_content(self, hashes: Collection[str], within: Within) -> set[str]:
         where, spaces = self._kept_in(within, 2, "content")
-        statement = f"SELECT sha256 FROM content WHERE sha256 {self.AMONG}{where}"  # noqa: S608
+        # Where no content is, as in many a store, no name has to be looked for.
+        any_is = "EXISTS (SELECT 1 FROM content)"
+        statement = f"SELECT sha256 FROM content WHERE {any_is} AND sha256 {self.AMONG}{where}"  # noqa: S608
         return {name for (name,) in await self._all(statement, self._list(hashes), *spaces)}
 
     async def erased(self, hashes: Collection[str]) -> set[str]:

@@ -26,7 +26,7 @@ def human(given: GateInput) -> list[GateResult]:
             text = "a DECISION that names no action needs a person"
             found.append(says(GATE, "ESCALATE", text, "an action", "none", claim))
     reason = f"standing grant `{given.granted}` covers it" if given.granted else "no tier that needs a person"
-    return found or passes(GATE, reason, limit, tiers.highest.name)
+    return found or passes(GATE, reason, limit, NAMES[tiers.highest])
 
 
 def _decides_nothing_named(claim: Claim, given: GateInput) -> bool:

@@ -3,8 +3,7 @@
 from msgspec import UNSET
 
 from beliefd.kernel.claims.gates.result import GateInput, GateResult, passes, says
-from beliefd.kernel.claims.tiers import unknown_tools
-from beliefd.kernel.values import Tier
+from beliefd.kernel.claims.tiers import BY_NAME, NAMES, unknown_tools
 
 GATE = "security"
 
@@ -22,7 +21,7 @@ def security(given: GateInput) -> list[GateResult]:
             f"more than {policy.rate_limit} bundles in {policy.rate_window_seconds} s from this principal"
         )
         return [says(GATE, "DEFER", reason, policy.rate_limit, findings.recent + 1)]
-    return passes(GATE, "the principal may say this", given.principal.tier, given.tiers.highest.name)
+    return passes(GATE, "the principal may say this", given.principal.tier, NAMES[given.tiers.highest])
 
 
 def _forged_origin(given: GateInput) -> list[GateResult]:
@@ -43,7 +42,7 @@ def _unknown(given: GateInput) -> list[GateResult]:
 
 
 def _above(given: GateInput) -> list[GateResult]:
-    own, tiers = Tier[given.principal.tier], given.tiers
+    own, tiers = BY_NAME[given.principal.tier], given.tiers
     if tiers.highest <= own:
         return []
     why = tiers.reasons
