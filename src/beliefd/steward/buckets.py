@@ -56,6 +56,11 @@ class Buckets:
             self._empty(bucket, 1)
         return level
 
+    def has_some(self, name: str) -> bool:
+        """Was something left in it when it was last looked at? Then there is, whatever it may hold now."""
+        bucket = self._buckets.get(name)
+        return bucket is not None and bucket.level > 0
+
     def left(self, name: str, rate: float, full: float) -> float:
         """What is there; less than nothing, if more was spent."""
         return self._filled(name, rate, full).level

@@ -47,7 +47,7 @@ from beliefd.steward.write.queued import (
     recorded_request,
     request_hash_of,
 )
-from beliefd.steward.write.room import SHARES, Written, on_account_of, refuse_too_large
+from beliefd.steward.write.room import Written, on_account_of, refuse_too_large
 from beliefd.steward.write.sealed import SealedRefusals
 from beliefd.steward.write.withholding import (
     Withheld,
@@ -81,11 +81,6 @@ class Ports(Struct, frozen=True):
     def limit(self) -> int:
         """How large the state of one session may be: it has to fit into the cache of all."""
         return min(self.in_force.policy.bounds.kept_of_session, self.positions.limit)
-
-    def may_fill(self, session_id: str, coming: int) -> bool:
-        """May a session with `coming` more bytes have to be weighed before they are taken?"""
-        size = self.positions.sizes.of(session_id)
-        return (0 if size is None else size.bytes) + coming > self.limit // SHARES
 
 
 class Turn:
