@@ -15,7 +15,7 @@ from msgspec import Struct
 from beliefd import tracing
 from beliefd.http.errors import reply_to_failure
 from beliefd.http.guard import foreign_origin, known_caller
-from beliefd.http.headers import check_content, notes_in, read_headers
+from beliefd.http.headers import Headers, check_content, notes_in, read_headers
 from beliefd.http.replies import Reply
 from beliefd.http.routing import decoded
 from beliefd.http.surface import Surface
@@ -68,9 +68,10 @@ class Verbs:
             return None
 
     def begin(
-        self, verb: Verb, raw_headers: Iterable[tuple[bytes, bytes]], body: bytes
+        self, verb: Verb, raw_headers: Iterable[tuple[bytes, bytes]] | Headers, body: bytes
     ) -> "Future[Any] | Reply | None":
-        """Submit the command, or refuse it; None if only the application can answer it."""
+        """Submit the command, or refuse it; None if only the application can answer it. Headers may have been
+        read before."""
         surface, operation = self._surface, verb.operation
         if surface.draining.begun or (verb.way is None and HANDLED[operation.name] not in body):
             return None
@@ -78,7 +79,7 @@ class Verbs:
         if way is not None and way.is_longer is not None and way.is_longer(surface.in_force.policy):
             return None
         try:
-            headers = read_headers(raw_headers)
+            headers = raw_headers if isinstance(raw_headers, dict) else read_headers(raw_headers)
             origins = surface.in_force.policy.security.allowed_origins
             caller = known_caller(headers, surface.authenticator, origins)
             if caller is None or "If-Match" in headers:

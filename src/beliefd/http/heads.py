@@ -9,6 +9,7 @@ from typing import Final
 from msgspec import Struct
 
 from beliefd.http.direct import MAX_BODY, Verb
+from beliefd.http.headers import Headers, read_headers
 
 END: Final = b"\r\n\r\n"
 MAX_HEADS: Final = 4
@@ -16,7 +17,6 @@ MAX_HEADS: Final = 4
 LONGEST: Final = 1024
 ONCE: Final = frozenset({b"idempotency-key", b"transfer-encoding"})
 """Names of headers in heads that come once, and in those that do not say how long their body is."""
-Headers = list[tuple[bytes, bytes]]
 
 
 class KnownHead(Struct, frozen=True):
@@ -43,7 +43,7 @@ class Heads:
         known = self._known.get(data[: data.find(END) + len(END)])
         return known if known is not None and known.whole == len(data) else None
 
-    def learn(self, data: bytes, verb: Verb, headers: Headers) -> None:
+    def learn(self, data: bytes, verb: Verb, headers: list[tuple[bytes, bytes]]) -> None:
         """Remember how a request was read that was all there was in these bytes."""
         size = data.find(END) + len(END)
         told = dict(headers)
@@ -54,7 +54,7 @@ class Heads:
             return
         if len(self._known) >= MAX_HEADS:
             self._known.clear()
-        self._known[data[:size]] = KnownHead(verb, headers, size, len(data))
+        self._known[data[:size]] = KnownHead(verb, read_headers(headers), size, len(data))
 
     def forget(self) -> None:
         self._known.clear()

@@ -42,7 +42,7 @@ class Marks:
             return
         sizes = list(map(len, records))
         self._size += sum(sizes)
-        if max(sizes) * STEP + self._unmarked <= HEAVY_BYTES:
+        if len(sizes) > 1 and max(sizes) * STEP + self._unmarked <= HEAVY_BYTES:
             self._step_over(hashes, sizes)
             return
         for hash_, size in zip(hashes, sizes, strict=True):

@@ -261,6 +261,8 @@ def snapshot_of(
 def _listed(session: "Session", listed: Listed | None) -> tuple[list[str], dict[str, int], Shortened | None]:
     """The obligations and conclusions that a snapshot lists, and what it leaves out."""
     beliefs = session.beliefs
+    if not (beliefs.obligations or beliefs.conclusions or session.metadata):
+        return [], {}, None
     before = None if listed is None else listed.obligations_before
     obligations, earlier = _newest(beliefs.obligations, LISTED_SHORT if listed is None else LISTED, before)
     if listed is None:

@@ -10,12 +10,12 @@ SHORT: Final = 40
 
 def session_title(session: Session) -> str:
     """`metadata.title`, by whoever opened it; else whose conversation it is; else what is investigated."""
-    said = session.metadata
-    if title := _words(said.get("title"), LONGEST):
-        return title
-    client, conversation = _words(said.get("client"), SHORT), _words(said.get("conversation"), SHORT)
-    if conversation:
-        return f"{client} conversation {conversation}".lstrip()
+    if said := session.metadata:
+        if title := _words(said.get("title"), LONGEST):
+            return title
+        client, conversation = _words(said.get("client"), SHORT), _words(said.get("conversation"), SHORT)
+        if conversation:
+            return f"{client} conversation {conversation}".lstrip()
     return _words(session.ontology.hypothesis_space_id, LONGEST)
 
 

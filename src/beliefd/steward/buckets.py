@@ -50,10 +50,16 @@ class Buckets:
 
     def take(self, name: str, rate: float, full: float) -> float:
         """Take one, if there is one; what was there before. Below 1 there was none."""
-        level = self.left(name, rate, full)
+        bucket = self._filled(name, rate, full)
+        level = bucket.level
         if level >= 1:
-            self.spend(name, rate, full, 1)
+            self._empty(bucket, 1)
         return level
+
+    def has_some(self, name: str) -> bool:
+        """Was something left in it when it was last looked at? Then there is, whatever it may hold now."""
+        bucket = self._buckets.get(name)
+        return bucket is not None and bucket.level > 0
 
     def left(self, name: str, rate: float, full: float) -> float:
         """What is there; less than nothing, if more was spent."""
@@ -61,10 +67,12 @@ class Buckets:
 
     def spend(self, name: str, rate: float, full: float, count: int) -> None:
         """Take so much, whether it is there or not."""
-        bucket = self._filled(name, rate, full)
+        self._empty(self._filled(name, rate, full), count)
+
+    def _empty(self, bucket: _Bucket, count: int) -> None:
         bucket.level -= count
         bucket.untold += count
-        if self._store is not None and bucket.level < full * LIGHT:
+        if self._store is not None and bucket.level < bucket.full * LIGHT:
             self._emptier.set()
 
     def _filled(self, name: str, rate: float, full: float) -> _Bucket:

@@ -135,7 +135,9 @@ _DESIGNED: Final = msgspec.json.Decoder(_Designed)
 def is_examined(command: object) -> TypeGuard[Examined]:
     """Must something be looked up before this can be decided?"""
     # Most commands are eliminations, and most of those cite nothing: they are asked first, and cheaply.
-    return cites_calls(command) if type(command) is Eliminate else isinstance(command, EXAMINED)
+    if type(command) is Eliminate:
+        return command.cites is not UNSET and cites_calls(command)
+    return isinstance(command, EXAMINED)
 
 
 class Attachments(Struct, frozen=True):

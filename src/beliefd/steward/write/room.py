@@ -77,8 +77,11 @@ class Written:
 
     def problem(self, principal: Principal, policy: Policy) -> BeliefdError | None:
         """Why nothing more of theirs is taken now; None if it is."""
+        name = f"ledger {principal.id}"
+        if self._buckets.has_some(name):
+            return None
         limit = policy.bounds.written_per_hour
-        left = self._buckets.left(f"ledger {principal.id}", limit / HOUR, limit)
+        left = self._buckets.left(name, limit / HOUR, limit)
         if left > 0 or principal.id.startswith(OWN):
             return None
         message = f"`{principal.id}` has written more than {limit} bytes per hour into ledgers"

@@ -16,6 +16,7 @@ from beliefd.ledger.envelope import LedgerBroken
 from beliefd.ledger.replay import Position
 from beliefd.steward.failures import too_many_writers, translated
 from beliefd.steward.write.queued import ANY_HEAD, QueuedCommand
+from beliefd.steward.write.room import SHARES
 from beliefd.steward.write.turn import Ports, Turn
 from beliefd.steward.write.withholding import may_withhold
 from beliefd.stores.base import HeadMoved, StorageUnavailable
@@ -101,24 +102,29 @@ class SessionQueues:
 
     def _take_turns(self) -> None:
         ready, self._ready, self._waiting = self._ready, [], 0
+        ports, room = self._ports, self._ports.limit // SHARES
+        positions, broken = ports.positions, ports.positions.chains.broken
         for queue in ready:
             queue.lined_up = False
             if queue.halted or queue.task is not None:
                 continue  # since it lined up a turn was lost: its calls wait for the rest, or are in hand
-            positions = self._ports.positions
             position = queue.tip if queue.turns else positions.cached(queue.session_id)
-            if queue.session_id in positions.chains.broken:
-                position = None
-            policy = self._ports.in_force.policy
-            coming = sum(call.attachments.size for call in queue.calls)
-            full = self._ports.may_fill(queue.session_id, coming)
-            plain = not (full or _is_sealed(position)) and all(
-                call.is_plain and not may_withhold(policy, call.command) for call in queue.calls
-            )
-            if position is not None and plain:
+            if position is None or queue.session_id in broken or not self._is_plain(queue, position, room):
+                if not queue.turns:
+                    queue.task = asyncio.ensure_future(self._drain(queue))
+            else:
                 self._take_turn(queue, position)
-            elif not queue.turns:
-                queue.task = asyncio.ensure_future(self._drain(queue))
+
+    def _is_plain(self, queue: SessionQueue, position: Position, room: int) -> bool:
+        """Can all that waits be decided on this state now? A state that may come to more than `room` bytes
+        has to be weighed first."""
+        policy, size = self._ports.in_force.policy, self._ports.positions.sizes.of(queue.session_id)
+        bytes_ = 0 if size is None else size.bytes
+        for call in queue.calls:
+            if not call.is_plain or may_withhold(policy, call.command):
+                return False
+            bytes_ += call.attachments.size
+        return bytes_ <= room and not _is_sealed(position)
 
     def _take_turn(self, queue: SessionQueue, position: Position) -> None:
         """Nothing has to be waited for but the store: no task is needed for that."""

@@ -1,6 +1,7 @@
 """One pass over the calls that wait for a session: decided one after the other, then written together."""
 
 from collections.abc import Awaitable
+from functools import cached_property
 from typing import Final
 
 import msgspec
@@ -46,7 +47,7 @@ from beliefd.steward.write.queued import (
     recorded_request,
     request_hash_of,
 )
-from beliefd.steward.write.room import SHARES, Written, on_account_of, refuse_too_large
+from beliefd.steward.write.room import Written, on_account_of, refuse_too_large
 from beliefd.steward.write.sealed import SealedRefusals
 from beliefd.steward.write.withholding import (
     Withheld,
@@ -81,11 +82,6 @@ class Ports(Struct, frozen=True):
         """How large the state of one session may be: it has to fit into the cache of all."""
         return min(self.in_force.policy.bounds.kept_of_session, self.positions.limit)
 
-    def may_fill(self, session_id: str, coming: int) -> bool:
-        """May a session with `coming` more bytes have to be weighed before they are taken?"""
-        size = self.positions.sizes.of(session_id)
-        return (0 if size is None else size.bytes) + coming > self.limit // SHARES
-
 
 class Turn:
     """Everything is worked out here, then written at once."""
@@ -105,10 +101,14 @@ class Turn:
         self._saved_state: SavedState | None = None
         self._projected: dict[str, dict[tuple[str, ...], Row]] = {}
         self._rests_on: set[str] = set()
-        self._room = Room(session_id, ports.positions, ports.limit)
         self._space, self._declared_by = DEFAULT_SPACE, ""
         # Another policy may come into force while a turn waits for a detector or for the disk.
         self.policies: dict[str, Policy] = {}
+
+    @cached_property
+    def _room(self) -> Room:
+        """Whoever can be decided without waiting is never weighed."""
+        return Room(self._session_id, self._ports.positions, self._ports.limit)
 
     async def take(self, call: QueuedCommand) -> None:
         """Find out what the call needs to be decided with, and decide it."""
@@ -148,19 +148,26 @@ class Turn:
         return True
 
     def take_now(self, call: QueuedCommand, findings: Findings | None = None) -> None:
-        outcome: Outcome | BeliefdError
-        with tracing.under(call.trace, "decide", self._said(call)) as span:
-            try:
-                outcome = self._decide(call, findings)
-                span.set(beliefd__event=kind_of(outcome.event), beliefd__seq=outcome.head.seq)
-                if call.trace is not None:
-                    from beliefd.steward.write.spans import tell_calls
+        if call.trace is None:
+            self._outcomes.append((call, self._judged(call, findings)))
+            return
+        from beliefd.steward.write.spans import tell_calls
 
-                    tell_calls(call.command, outcome.event, call.principal.id)
-            except TURNED_AWAY as error:
-                outcome = _as_answer(error)
+        said = {"beliefd.verb": verb_of(call.command), "beliefd.session.id": self._session_id}
+        with tracing.under(call.trace, "decide", said) as span:
+            outcome = self._judged(call, findings)
+            if isinstance(outcome, BeliefdError):
                 span.fail(outcome.code)
+            else:
+                span.set(beliefd__event=kind_of(outcome.event), beliefd__seq=outcome.head.seq)
+                tell_calls(call.command, outcome.event, call.principal.id)
         self._outcomes.append((call, outcome))
+
+    def _judged(self, call: QueuedCommand, findings: Findings | None) -> Outcome | BeliefdError:
+        try:
+            return self._decide(call, findings)
+        except TURNED_AWAY as error:
+            return _as_answer(error)
 
     @property
     def _saves_much(self) -> bool:
@@ -168,11 +175,6 @@ class Turn:
         size = self._ports.positions.sizes.of(self._session_id)
         seq = 1 if self.head is None else self.head.seq + 1
         return size is not None and size.bytes > HEAVY_BYTES and seq % STATE_HASH_EVERY == 0
-
-    def _said(self, call: QueuedCommand) -> tracing.Attributes:
-        if call.trace is None:
-            return {}
-        return {"beliefd.verb": verb_of(call.command), "beliefd.session.id": self._session_id}
 
     async def _findings(self, call: QueuedCommand) -> Findings | None:
         finder, policy, command = self._ports.finder, self._ports.in_force.policy, call.command
@@ -392,22 +394,22 @@ class Turn:
             ends=self.session is not None and has_ended(self.session),
         )
 
-    def _growth(self) -> tuple[int, int | None]:
+    def _growth(self, sizes: dict[int, int]) -> tuple[int, int | None]:
         """How many bytes of records were added, and the size of the state that they were added to, if it was
         saved on the way."""
         saved = self._saved_state
-        since = 0 if saved is None else saved.seq
-        grown = sum(len(entry.record) for entry in self.entries if entry.seq > since)
-        return grown, None if saved is None else len(saved.state)
+        if saved is None:
+            return sum(sizes.values()), None
+        return sum(size for seq, size in sizes.items() if seq > saved.seq), len(saved.state)
 
     def answer(self) -> None:
         """Remember where the session stands now, and tell every caller what became of its call."""
         ports = self._ports
-        if self.entries and (position := self.position) is not None:
-            ports.positions.chains.grown(self._session_id, self.entries)
-            ports.positions.keep(position, *self._growth())
-            ports.stored_policies.update(self.policies)
         sizes = {entry.seq: len(entry.record) for entry in self.entries}
+        if sizes and (position := self.position) is not None:
+            ports.positions.chains.grown(self._session_id, self.entries)
+            ports.positions.keep(position, *self._growth(sizes))
+            ports.stored_policies.update(self.policies)
         decided = ports.counts.decided
         for verdict in self._verdicts:
             decided[verdict] += 1
