@@ -1,16 +1,17 @@
 """The stories of modes, interrupts, episodes and classes, through library, HTTP and command line."""
 
 import json
+import uuid
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from beliefd.conformance.stories import STEP_MEMBERS, Step, answered, load_all, run
+from beliefd.conformance.stories import STEP_MEMBERS, Step, all_steps, answered, load_all, run
 from beliefd.protocol.operations import BY_NAME
 from beliefd.protocol.scheduling import SchedulingRows
-from tests.cli.runner import beliefd
+from tests.cli.runner import beliefd, finished
 from tests.conformance.command_line import COMMANDS, SAYINGS
 from tests.conformance.surfaces import Http, Library, Server
 
@@ -26,16 +27,23 @@ READ_BY_THE_SHELL = {"set_mode": "turbo", "propose": "urgent"}
 
 
 class CommandLine:
-    """Each step as a person would type it; policies and proposals are files."""
+    """Each step as a person would type it; policies and proposals are files.
 
-    def __init__(self, server: Server, directory: Path) -> None:
+    Steps that are carried out beside others are processes of their own.
+    """
+
+    def __init__(self, server: Server, directory: Path, *, beside: bool) -> None:
         self._server = server
-        self._file = directory / "given.json"
+        self._directory = directory
+        self._beside = beside
 
     def call(self, step: Step) -> tuple[int | None, Any]:
         command, words, options = self._said(step)
         options += ["--json", "--url", self._server.url, "--token", self._server.token(step)]
-        result = beliefd(*command.split(), *options, "--", *words)
+        said = [*command.split(), *options, "--", *words]
+        if self._beside:
+            return None, answered(step.op, finished(*said).stdout.encode())
+        result = beliefd(*said)
         if READ_BY_THE_SHELL.get(step.op) in step.args.values():
             assert result.exit_code == 2
             return None, {"error": {"code": "INVALID_REQUEST"}}
@@ -47,8 +55,7 @@ class CommandLine:
             options, words = SAYINGS[step.op](args)
             return COMMANDS[step.op], words, options
         if step.op == "adopt_policy":
-            self._file.write_text(json.dumps(args))
-            return "policy adopt", [str(self._file)], []
+            return "policy adopt", [self._written(args)], []
         if step.op == "show_approval":
             return "inbox show", [args["approval_id"]], []
         if step.op == "decide_approval":
@@ -57,14 +64,18 @@ class CommandLine:
             return "call show", [args["session_id"], args["call_id"]], []
         session_id = args.pop("session_id")
         if step.op == "propose":
-            self._file.write_text(json.dumps(args["candidates"]))
             told = [(f"--{name}", args[name]) for name in ("qos", "execute") if name in args]
             options = [word for pair in told for word in pair]
-            return "state propose", [session_id, str(self._file)], options
+            return "state propose", [session_id, self._written(args["candidates"])], options
         command, names = WORDS[step.op]
         words = [args.pop(name) for name in names]
         options = [word for name, value in args.items() for word in (f"--{name}", str(value))]
         return command, [session_id, *words], options
+
+    def _written(self, value: Any) -> str:
+        file = self._directory / f"{uuid.uuid4()}.json"
+        file.write_text(json.dumps(value))
+        return str(file)
 
 
 @pytest.fixture
@@ -90,7 +101,8 @@ def test_the_server_conforms(name: str, server: Server) -> None:
 
 @pytest.mark.parametrize("name", STORIES)
 def test_the_command_line_conforms(name: str, server: Server, tmp_path: Path) -> None:
-    run(STORIES[name], {"a": CommandLine(server, tmp_path)})
+    beside = any("meanwhile" in step for step in STORIES[name]["steps"])
+    run(STORIES[name], {"a": CommandLine(server, tmp_path, beside=beside)})
 
 
 def test_stories_say_what_they_are_and_cover_every_operation_of_scheduling() -> None:
@@ -98,7 +110,7 @@ def test_stories_say_what_they_are_and_cover_every_operation_of_scheduling() -> 
     for name, story in STORIES.items():
         assert story.keys() - {"clauses"} == {"name", "about", "given", "steps"}
         assert story["name"] == name
-        for step in story["steps"]:
+        for step in all_steps(story["steps"]):
             assert {"op", "args", "status", "expect"} <= step.keys() <= STEP_MEMBERS
             assert step["op"] in BY_NAME
             told.add(step["op"])

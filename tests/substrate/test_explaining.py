@@ -3,6 +3,7 @@
 from typing import Any
 
 import msgspec
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -104,3 +105,16 @@ def test_without_a_capability_a_call_is_judged_under_one_that_allows_every_tool(
         NOW,
     )
     assert (told.verdict, told.reason_code) == ("deny", "OUT_OF_SCOPE")
+
+
+@pytest.mark.parametrize(
+    "now", ["0001-01-01T00:00:00.000000Z", "0001-01-01T00:00:00+23:59", "9999-12-31T23:59:58Z"]
+)
+def test_a_call_at_the_first_or_the_last_of_all_times_is_judged_like_any_other(now: str) -> None:
+    when = {"op": "age_over", "args": ["fact.a.at", 5]}
+    asks = {"v": 2, "effect": "ask", "subject": None, "when": when}
+    rules = {"constraints": {"constraint.all": {"v": 1, "effect": "allow"}, "constraint.old": asks}}
+    policy = msgspec.convert(rules, Policy)
+    state = {"fact.a": {"v": 1, "at": "2026-01-01T00:00:00Z"}}
+    told = explain_call(policy, policy_hash(policy), state, Question(tool_id="t.one", now=now))
+    assert told.verdict == ("defer" if now.startswith("9") else "allow")

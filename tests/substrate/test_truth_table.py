@@ -1,14 +1,16 @@
-"""The published vectors through the naive reading, the compiled rules, the explanation, a session and the
-command line: they all say the same.
+"""The published vectors through the naive reading, the compiled rules, the explanation, a session, the
+command line and a server: they all say the same.
 """
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from beliefd.cli.output import Exit
+from beliefd.conformance.stories import Step
 from beliefd.kernel.substrate.arbitration import propose
 from beliefd.kernel.substrate.capabilities import Capability, Scope
 from beliefd.kernel.substrate.constraints import (
@@ -29,6 +31,7 @@ from beliefd.kernel.substrate.tools import CallFinding, ProposalFindings, ToolDe
 from beliefd.ledger.chain import policy_hash
 from beliefd.policy.compiling import problems
 from tests.cli.runner import beliefd
+from tests.conformance.surfaces import Http, Server
 from tests.substrate.kernel import NOW, facts_of, session_with
 from tests.substrate.support import call_candidate, proposal
 from tests.substrate.vectors import CASES, Case
@@ -126,12 +129,7 @@ def finding(case: Case) -> ProposalFindings:
 # The command line reads files: a sample keeps this within seconds.
 @pytest.mark.parametrize("case", [*CASES[::9], *(one for one in CASES if "_" in one.name)], ids=str)
 def test_the_command_line_says_what_the_table_says(case: Case, tmp_path: Path) -> None:
-    document = {
-        "constraints": case.rules.constraints,
-        "schemas": case.rules.schemas,
-        "tools": {"email.send": {"capabilities": ["outside"]}},
-    }
-    given = {"policy": document, "state": case.state, "call": case.call}
+    given = {"policy": _document(case), "state": case.state, "call": case.call}
     for name, value in given.items():
         (tmp_path / f"{name}.json").write_text(json.dumps(value))
     files = [word for name in given for word in (f"--{name}", tmp_path / f"{name}.json")]
@@ -144,6 +142,33 @@ def test_the_command_line_says_what_the_table_says(case: Case, tmp_path: Path) -
         return
     assert {name: answer[name] for name in case.expect} == case.expect
     assert result.exit_code == EXITS[case.expect["verdict"]]
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    opened = Server(tmp_path_factory.mktemp("tables") / "a")
+    yield opened
+    opened.close()
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_the_server_says_what_the_table_says(case: Case, server: Server) -> None:
+    given = {"policy": _document(case), "state": case.state, "call": case.call}
+    step = Step("explain_policy", given, role="agent", tier="PRIVILEGE", if_match=None, key=None)
+    status, answer = Http(server).call(step)
+    if wrong := list(problems(case.rules)):
+        assert (status, answer["error"]["details"]["path"]) == (400, wrong[0].path)
+        return
+    assert status == 200
+    assert {name: answer[name] for name in case.expect} == case.expect
+
+
+def _document(case: Case) -> dict[str, Any]:
+    return {
+        "constraints": case.rules.constraints,
+        "schemas": case.rules.schemas,
+        "tools": {"email.send": {"capabilities": ["outside"]}},
+    }
 
 
 def test_nobody_speaks_for_the_facts_of_a_call_by_a_longer_key() -> None:

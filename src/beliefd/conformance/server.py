@@ -16,8 +16,8 @@ from msgspec import Struct
 from beliefd.client.requests import Request, read_answer
 from beliefd.conformance.checks import Check
 from beliefd.conformance.library import Library, speaker, verified
-from beliefd.conformance.stories import Mismatch, Step, answered, request, run, servers_of
-from beliefd.conformance.tools import NAMES
+from beliefd.conformance.stories import Mismatch, Step, all_steps, answered, request, run, servers_of
+from beliefd.conformance.tools import ALL
 from beliefd.kernel.errors import BeliefdError, Code
 from beliefd.kernel.values import Role
 from beliefd.protocol.operations import BY_NAME
@@ -95,9 +95,7 @@ class ServerPlace:
             return None
         if not self._change_policy and _adopts(check.of):
             return BY_POLICY
-        if any(f'"{name}"' in check.text for name in NAMES.values()) and not self._tools >= set(
-            NAMES.values()
-        ):
+        if any(f'"{name}"' in check.text for name in ALL) and not self._tools >= ALL:
             return NO_TOOLS
         return None
 
@@ -178,7 +176,7 @@ class Speaking:
 
 
 def _adopts(story: dict[str, Any]) -> bool:
-    return any(step["op"] == "adopt_policy" for step in story["steps"])
+    return any(step["op"] == "adopt_policy" for step in all_steps(story["steps"]))
 
 
 def _renamed(value: Any, mark: str) -> Any:

@@ -1,9 +1,12 @@
 """Stories as conformance/README.md describes them: load, fill in, carry out, compare."""
 
 import json
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from string import Formatter
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 
 from msgspec import Struct
 
@@ -16,7 +19,11 @@ STORY_MEMBERS = {"name", "about", "clauses", "given", "steps"}
 """`clauses` is left out where a story is about something that no specification asks for."""
 STEP_MEMBERS = {
     *("on", "as", "tier", "op", "args", "if_match", "key", "notes", "status", "save", "expect", "lacks"),
+    *("until", "meanwhile"),
 }
+ASK_AGAIN: Final = 0.02
+PATIENCE: Final = 20.0
+"""For so many seconds a question with `until` is asked again."""
 
 
 class Step(Struct, frozen=True):
@@ -55,31 +62,68 @@ def load(path: Path) -> dict[str, Any]:
 
 def servers_of(vector: dict[str, Any]) -> list[str]:
     """The names of the servers that a story speaks to."""
-    return sorted({"a", *(step["on"] for step in vector["steps"] if "on" in step)})
+    return sorted({"a", *(step["on"] for step in all_steps(vector["steps"]) if "on" in step)})
 
 
 def run(vector: dict[str, Any], surfaces: dict[str, Surface]) -> None:
     """Carry a vector out; `surfaces` are its servers by name, `a` being the usual one."""
-    saved: dict[str, Any] = dict(vector["given"])
-    for number, raw in enumerate(vector["steps"], 1):
+    _Telling(vector["name"], surfaces, dict(vector["given"])).tell(vector["steps"])
+
+
+def all_steps(steps: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    """Those that are carried out meanwhile, too."""
+    for step in steps:
+        yield step
+        yield from all_steps(step.get("meanwhile", []))
+
+
+class _Telling(Struct):
+    """A story as it is carried out: with whom, and what was saved."""
+
+    name: str
+    surfaces: dict[str, Surface]
+    saved: dict[str, Any]
+
+    def tell(self, steps: list[dict[str, Any]], within: str = "") -> None:
+        for number, raw in enumerate(steps, 1):
+            self._carry_out(raw, f"{within}{number}")
+
+    def _carry_out(self, raw: dict[str, Any], number: str) -> None:
         step = Step(
             op=raw["op"],
-            args=filled(raw["args"], saved),
+            args=filled(raw["args"], self.saved),
             role=raw.get("as", "agent"),
             tier=raw.get("tier", "PRIVILEGE"),
-            if_match=filled(raw.get("if_match"), saved),
+            if_match=filled(raw.get("if_match"), self.saved),
             key=raw.get("key"),
             notes=raw.get("notes"),
         )
-        status, answer = surfaces[raw.get("on", "a")].call(step)
-        where = f"{vector['name']}, step {number} ({step.op})"
+        where = f"{self.name}, step {number} ({step.op})"
+        end = time.monotonic() + (PATIENCE if raw.get("until") else 0)
+        while True:
+            status, answer = self._answered(step, raw, number)
+            found = [] if status in (None, raw["status"]) else [f"status {status}, expected {raw['status']}"]
+            found += mismatches(filled(raw["expect"], self.saved), answer, "$")
+            if not found or time.monotonic() >= end:
+                break
+            time.sleep(ASK_AGAIN)
         if status not in (None, raw["status"]):
-            raise Mismatch(f"{where}: status {status}, expected {raw['status']}; the answer was {answer}")
-        saved |= {name: pointed(answer, pointer) for name, pointer in raw.get("save", {}).items()}
-        found = mismatches(filled(raw["expect"], saved), answer, "$")
-        found += _present(filled(raw.get("lacks", []), saved), answer)
+            raise Mismatch(f"{where}: {found[0]}; the answer was {answer}")
+        self.saved |= {name: pointed(answer, pointer) for name, pointer in raw.get("save", {}).items()}
+        found = mismatches(filled(raw["expect"], self.saved), answer, "$")
+        found += _present(filled(raw.get("lacks", []), self.saved), answer)
         if found:
             raise Mismatch(f"{where}: {'; '.join(found)}")
+
+    def _answered(self, step: Step, raw: dict[str, Any], number: str) -> tuple[int | None, Any]:
+        """Between question and answer, what is told `meanwhile` happens."""
+        surface = self.surfaces[raw.get("on", "a")]
+        if "meanwhile" not in raw:
+            return surface.call(step)
+        with ThreadPoolExecutor(1) as beside:
+            answer = beside.submit(surface.call, step)
+            self.tell(raw["meanwhile"], f"{number}.")
+            return answer.result()
 
 
 def _present(texts: list[str], answer: Any) -> list[str]:

@@ -78,8 +78,14 @@ def seconds(timestamp: str) -> float:
 
 
 def later(now: str, by_seconds: float) -> str:
-    """The time so many seconds after `now`, in the ledger's own spelling."""
-    moment = datetime.fromtimestamp(seconds(now) + by_seconds, UTC)
+    """The time so many seconds after `now`, in the ledger's own spelling; the last or first one there is, if
+    that would be beyond it.
+    """
+    since = seconds(now) + by_seconds
+    try:
+        moment = datetime.fromtimestamp(since, UTC)
+    except (ValueError, OverflowError):
+        moment = datetime.max if since > 0 else datetime.min
     return f"{moment.replace(tzinfo=None).isoformat(timespec='microseconds')}Z"
 
 
