@@ -2,12 +2,16 @@
 
 Faults of all kinds, one after the other, each after so many acknowledged writes; with `--kills 1000` only
 kill -9, of servers and of the database. Then the history of all clients is checked against the ledgers, and
-every chain is verified. Prints a row per store; exits with 1 if something was lost, broken or is not
-explained. Loopback only, and bounded by the number of faults.
+every chain is verified. With `--older SRC`, the `src` of an earlier version, three servers of it are
+on one PostgreSQL, are renewed one by one to this one, and stand beside each other under load.
+
+Prints a row per store; exits with 1 if something was lost, broken or is not explained. Loopback only, and
+bounded by the number of faults.
 """
 
 import argparse
 import asyncio
+import os
 import sys
 import tempfile
 import time
@@ -15,11 +19,13 @@ from collections import Counter
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from unittest.mock import patch
 
 from tests.chaos.storm import Settings, Storm
 from tests.chaos.wire import Wire
 from tests.faults.place import Place
 from tests.support.postgres import PostgresServer
+from tests.support.server import ServerProcess
 
 Fault = Callable[[], Awaitable[None]]
 STORES = ("sqlite", "postgres")
@@ -32,11 +38,15 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.chaos", description=__doc__)
     parser.add_argument("--faults", type=int, default=1000, help="how many, of all kinds together")
     parser.add_argument("--kills", type=int, help="so many kill -9 instead, and nothing else")
+    parser.add_argument("--older", type=Path, help="the `src` of a version whose servers are to be renewed")
     parser.add_argument("--store", choices=(*STORES, "both"), default="sqlite")
     parser.add_argument("--seed", type=int, default=7)
     given = parser.parse_args(arguments)
     print(f"| {' | '.join(COLUMNS)} |")
     print(f"|{'---|' * len(COLUMNS)}")
+    if given.older is not None:
+        with _upgrade(given.older, given.seed) as upgrade:
+            return _weathered("upgrade", upgrade, upgrade.plan(given.kills or given.faults))
     failed = 0
     for store in STORES if given.store == "both" else (given.store,):
         with _storm(store, given.seed) as storm:
@@ -59,6 +69,51 @@ def _storm(store: str, seed: int) -> Iterator[Storm]:
         storm = Storm(Place(data, database.create_database()), settings, database)
         storm.wires = [stack.enter_context(Wire(database.port)) for _ in range(settings.servers)]
         yield storm
+
+
+class Upgrade(Storm):
+    """Servers of an earlier version, until they are renewed: from then on they are of this one."""
+
+    older: Path
+    newer = 0
+
+    def start(self, number: int) -> None:
+        if number < self.newer:
+            super().start(number)
+            return
+        with patch.dict(os.environ, {"PYTHONPATH": str(self.older)}):
+            # Nobody has done their imports for them: those would be of this version.
+            self._servers[number] = ServerProcess(self.place.data, self.place.store, self._ports[number])
+
+    async def upgrade(self) -> None:
+        """The next of them is told to end, and started as the newer version."""
+        await asyncio.to_thread(self._end, self.newer)
+        self.newer += 1
+        await asyncio.to_thread(self.start, self.newer - 1)
+
+    async def kill_newer(self) -> None:
+        """Of those before, none could be started again: they are too old for the tables."""
+        number = self.chance.randrange(self.newer)
+        self.server(number).kill()
+        self.server(number).forget()
+        await asyncio.to_thread(self.start, number)
+
+    def plan(self, faults: int) -> list[Fault]:
+        """So many kills and pauses while both versions are there, divided among the states of the upgrade."""
+        plan: list[Fault] = [self.kill]
+        for _ in range(self.settings.servers - 1):
+            beside = [self.chance.choice((self.kill_newer, self.pause)) for _ in range(faults // 2)]
+            plan += [self.upgrade, *beside]
+        return [*plan, self.upgrade, self.kill]
+
+
+@contextmanager
+def _upgrade(older: Path, seed: int) -> Iterator[Upgrade]:
+    with tempfile.TemporaryDirectory(prefix="beliefd-chaos-") as folder, PostgresServer() as database:
+        settings = Settings(servers=3, sessions=4, clients=8, seed=seed)
+        upgrade = Upgrade(Place(Path(folder) / "data", database.create_database()), settings, database)
+        upgrade.older = older
+        yield upgrade
 
 
 def _weathered(store: str, storm: Storm, faults: Sequence[Fault]) -> int:

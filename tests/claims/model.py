@@ -17,6 +17,10 @@ TIERS = ["READ_ONLY", "WRITE_LIMITED", "MODIFY", "DELETE", "PRIVILEGE"]
 OUTCOMES = ["EXECUTE", "EXPLAIN", "DEFER", "ESCALATE", "REFUSE"]
 
 
+Asked = dict[tuple[str, int | None], float | str]
+"""By gate and claim, what a person is called for: a score, a tier, or what else was seen."""
+
+
 @dataclass
 class Item:
     """Something in the inbox."""
@@ -35,6 +39,8 @@ class Item:
     escalated: bool = False
     overdue: bool = False
     tier: str = ""
+    approved: set[str] = field(default_factory=set)
+    shown: Asked = field(default_factory=dict)
 
 
 @dataclass
@@ -102,6 +108,12 @@ def eligible(rule: ApproverRule, principal: Principal) -> bool:
     return is_person(principal) and (principal.role in rule.roles or principal.id in rule.principals)
 
 
+def worse(now: float | str, shown: float | str | None) -> bool:
+    if isinstance(now, str) or isinstance(shown, str) or shown is None:
+        return now != shown
+    return now > shown
+
+
 class Model:
     """One session, as a patient clerk would keep it."""
 
@@ -145,6 +157,26 @@ class Model:
             return "PUBLISH", None, set()
         first = next(iter(stops))
         return stops[first], first, {first} | ({"human"} & set(stops))
+
+    def asked(
+        self, claims: list[dict[str, Any]], policy: Policy, who: str, threat: float | None, granted: bool
+    ) -> Asked:
+        """What a card shows of it."""
+        found: Asked = {}
+        if threat is None or threat > policy.adversarial.defer_above:
+            found["adversarial", None] = "failed" if threat is None else threat
+        for number, claim in enumerate(claims):
+            if self._evidence([claim], policy) == "DEFER":
+                found["evidence", number] = "no source is good enough"
+            if self._uncertainty([claim], policy) in ("DEFER", "ESCALATE"):
+                found["uncertainty", number] = claim["uncertainty"]["value"]
+            tier = tier_of(claim, policy, who)
+            covered = granted and tier not in ("DELETE", "PRIVILEGE")
+            if tier in policy.approvals.require_human and not covered:
+                found["human", number] = tier
+            elif self._human([claim], policy, who, granted) == "ESCALATE":
+                found["human", number] = "none"
+        return found
 
     def _evidence(self, claims: list[dict[str, Any]], policy: Policy) -> str:
         found = ["EXECUTE"]
@@ -198,7 +230,8 @@ class Model:
         if grant is not None and decision == "PUBLISH":
             grant.left -= 1
         self.shape(claims, {who.person})
-        return Heard(True, decision, self._open(decision, gate, asking, claims, who, {who.id}, at))
+        opened = self._open(decision, gate, asking, claims, who, {who.id}, at, granted=grant is not None)
+        return Heard(True, decision, opened)
 
     def shape(self, claims: list[dict[str, Any]], people: set[str]) -> None:
         for claim in claims:
@@ -233,6 +266,7 @@ class Model:
         proposers: set[str],
         at: Moment,
         worded: bool = False,
+        granted: bool = False,
     ) -> Item | None:
         tier = highest(claims, at.policy, proposer.id)
         informs = decision == "PUBLISH" and tier == "MODIFY" and not worded
@@ -247,6 +281,7 @@ class Model:
             proposers=proposers,
             rule=at.policy.approvals.rule_for(tier),
             tier=tier,
+            shown=self.asked(claims, at.policy, proposer.id, at.threat, granted),
             expires=at.now + at.policy.approvals.expires_seconds,
             status="information" if informs else "pending",
         )
@@ -283,11 +318,18 @@ class Model:
             return Heard(True)
         item.status = "approved"
         answered = item.asking | self._answered_before(item, at.policy)
+        answered -= self._new_since(item, at)
         outcome, gate, asking = self.gates(item.claims, item.proposer, at, answered)
         opened = self._open(outcome, gate, asking, item.claims, item.proposer, item.proposers, at, True)
         if opened is not None:
+            opened.approved = answered
             opened.earlier = [*item.earlier, *((one, item.asking) for one in item.words)]
         return Heard(True, outcome, opened)
+
+    def _new_since(self, item: Item, at: Moment) -> set[str]:
+        """Gates that call for a person because of what the card does not show, or not as bad."""
+        now = self.asked(item.claims, at.policy, item.proposer.id, at.threat, False)
+        return {gate for (gate, number), seen in now.items() if worse(seen, item.shown.get((gate, number)))}
 
     def _people(self, item: Item, words: list[Principal], rules: list[ApproverRule]) -> set[str]:
         able = {one.person for one in words if all(eligible(rule, one) for rule in rules)}
@@ -296,7 +338,7 @@ class Model:
     def _answered_before(self, item: Item, policy: Policy) -> set[str]:
         """Gates that people answered on other items, as far as their words still count."""
         rule = policy.approvals.rule_for(highest(item.claims, policy, item.proposer.id))
-        gates = set().union(*(asked for _, asked in item.earlier))
+        gates = item.approved.intersection(*[set().union(*(asked for _, asked in item.earlier))])
         return {
             gate
             for gate in gates

@@ -6,7 +6,7 @@ from beliefd.kernel.claims.threat import Threat
 from beliefd.protocol.approvals import ApprovalCard
 from beliefd.testing.world import policy
 from tests.claims.conftest import Build
-from tests.claims.support import alarmed, bundle, claim
+from tests.claims.support import alarmed, bundle, claim, pointer
 
 
 def test_a_card_names_the_questions_that_a_yes_answers(build: Build) -> None:
@@ -94,4 +94,27 @@ def test_a_yes_to_a_tier_is_none_to_a_higher_one_whatever_else_is_asked_meanwhil
     (card,) = house.ann.list_approvals().approvals
     assert (card.asking, card.tier) == (["human"], "PRIVILEGE")
     assert house.ann.approve(card).outcome == "PUBLISH"
+    house.check(session)
+
+
+def test_an_answered_gate_that_finds_more_waits_for_its_turn_and_is_not_answered_by_another(
+    build: Build,
+) -> None:
+    house = build(detector=alarmed)
+    session = house.session()
+    unsure = claim(value=0.9, evidence_pointers=[pointer(source_confidence=0.3)])
+    better = claim(value=0.5, id="c2", evidence_pointers=[pointer(source_confidence=0.7)])
+    house.agent.submit_claims(session, bundle(unsure, better))
+    stricter = policy(
+        uncertainty={"explain_above": 0.3, "defer_above": 0.4}, evidence={"min_confidence": 0.8}
+    )
+    asked = []
+    for number in range(6):
+        (card,) = house.ann.list_approvals().approvals
+        asked.append(card.asking)
+        if number == 2:
+            house.steward.in_force.adopt(stricter)
+        if house.ann.approve(card).outcome == "PUBLISH":
+            break
+    assert asked == [["evidence"], ["uncertainty"], ["adversarial"], ["evidence"], ["uncertainty"]]
     house.check(session)

@@ -245,8 +245,13 @@ def test_a_tier_that_policy_has_raised_since_takes_the_approvers_of_today(build:
     first = house.ann.approve(waiting)
     assert (first.status, first.bundle) == ("pending", None)
     second = house.bob.approve(waiting)
-    assert second.bundle is not None
-    assert (second.outcome, second.bundle.tier) == ("PUBLISH", "PRIVILEGE")
+    assert second.outcome == "ESCALATE", "the card said that it was MODIFY"
+    (card,) = house.ann.list_approvals().approvals
+    assert (card.asking, card.tier, card.required) == (["human"], "PRIVILEGE", 2)
+    assert house.ann.approve(card).status == "pending"
+    published = house.bob.approve(card)
+    assert published.bundle is not None
+    assert (published.outcome, published.bundle.tier) == ("PUBLISH", "PRIVILEGE")
     house.check(session)
 
 

@@ -18,11 +18,12 @@ def was_shown(found: Iterable[GateResult], shown: Sequence[GateResult] | None) -
 
 
 def _is_no_more(one: GateResult, seen: GateResult) -> bool:
-    """The same words may not come twice (they name times, and models), nor the same score of a detector. What
-    is no worse is nothing new."""
+    """What is no worse is nothing new. The same score of a detector may not come twice, and what is told of
+    it names models. Of evidence, ages pass by themselves: what is the matter with it is in the words."""
     if (one.gate, one.claim_id) != (seen.gate, seen.claim_id) or seen.outcome not in CALLS:
         return False
+    if one.gate == EVIDENCE:
+        return one.reason == seen.reason
     if isinstance(one.observed, int | float) and isinstance(seen.observed, int | float):
-        worse = one.observed < seen.observed if one.gate == EVIDENCE else one.observed > seen.observed
-        return not worse
+        return one.observed <= seen.observed
     return one.observed == seen.observed
