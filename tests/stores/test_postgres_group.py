@@ -65,6 +65,14 @@ async def test_appends_that_wait_for_many_sessions_are_one_statement(
         assert await store.saved_state(name) == SavedState(2, b"state")
 
 
+async def test_an_append_that_waits_for_its_group_takes_no_task(store: PostgresStore) -> None:
+    tasks = asyncio.all_tasks()
+    waiting = [store.append(following(name)) for name in NAMES]
+    assert all(asyncio.isfuture(one) for one in waiting)
+    assert asyncio.all_tasks() == tasks
+    await asyncio.gather(*waiting)
+
+
 async def test_a_head_that_moved_is_lost_for_its_append_and_for_no_other(
     store: PostgresStore, statements: list[str]
 ) -> None:
