@@ -54,8 +54,8 @@ _REST: Final = """, used AS (
 _ANSWER: Final = f"\nSELECT array_agg(session_id), {DURABLY} FROM moved\n"
 GROUP: Final = f"{_MOVE}{_REST}{_ANSWER}"
 PLAIN_GROUP: Final = f"{_MOVE}{_ANSWER}"
-"""Of appends that use no key and save no state, as almost all do: setting up the rest would be a fifth of the
-statement's work, whatever there is to be written by it."""
+"""Of appends that use no key and save no state, as almost all do: the rest takes time to set up, also where
+nothing is to be written by it."""
 
 _Job = tuple[Append, "asyncio.Future[None]"]
 
