@@ -203,3 +203,22 @@ def test_bundles_are_counted_over_all_processes_on_one_store() -> None:
         pass  # until it is worth telling
     asyncio.run(there._buckets.settle())
     assert there.count(command, LOCAL_AGENT, policy) >= limit
+
+
+def test_one_request_looks_at_the_clock_once() -> None:
+    """And none at all asks whether something is left, as long as something was there before."""
+    looks = 0
+
+    def clock() -> float:
+        nonlocal looks
+        looks += 1
+        return 0.0
+
+    buckets = Buckets(clock=clock)
+    assert not buckets.has_some("a")
+    assert buckets.take("a", RATE, 2) == 2
+    assert buckets.has_some("a")
+    assert looks == 1
+    assert buckets.take("a", RATE, 2) == 1
+    assert not buckets.has_some("a")
+    assert buckets.left("a", RATE, 2) == 0

@@ -10,7 +10,7 @@ import pytest
 from beliefd.ledger.envelope import Sealed, head_of
 from beliefd.stores.base import Append, HeadMoved, SavedState, StorageUnavailable, UsedKey
 from beliefd.stores.postgres import PostgresStore
-from beliefd.stores.postgres.group import ENOUGH, GROUP
+from beliefd.stores.postgres.group import ENOUGH, GROUP, PLAIN_GROUP
 from beliefd.testing.appends import batch, chain, entry, outcomes_of
 
 pytestmark = pytest.mark.anyio
@@ -65,6 +65,14 @@ async def test_appends_that_wait_for_many_sessions_are_one_statement(
         assert await store.saved_state(name) == SavedState(2, b"state")
 
 
+async def test_an_append_that_waits_for_its_group_takes_no_task(store: PostgresStore) -> None:
+    tasks = asyncio.all_tasks()
+    waiting = [store.append(following(name)) for name in NAMES]
+    assert all(asyncio.isfuture(one) for one in waiting)
+    assert asyncio.all_tasks() == tasks
+    await asyncio.gather(*waiting)
+
+
 async def test_a_head_that_moved_is_lost_for_its_append_and_for_no_other(
     store: PostgresStore, statements: list[str]
 ) -> None:
@@ -72,7 +80,7 @@ async def test_a_head_that_moved_is_lost_for_its_append_and_for_no_other(
     lost = [late, batch("unknown", head_of(entry("unknown", 1)), [entry("unknown", 2)])]
     outcomes = await _outcomes(store, [following("s00"), *lost, following("s01")])
     assert [type(outcome) for outcome in outcomes] == [type(None), HeadMoved, HeadMoved, type(None)]
-    assert statements == [GROUP]
+    assert statements == [PLAIN_GROUP], "no key is used, and no state is saved"
     assert await store.entries("s03") == chain("s03", 1)
     assert await store.entries("unknown") == []
 

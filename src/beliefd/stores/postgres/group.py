@@ -9,7 +9,6 @@ from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Final
 
-from beliefd.ledger.envelope import head_of
 from beliefd.stores.base import Append, HeadMoved, StorageUnavailable
 from beliefd.stores.postgres.database import DURABLY, Undone
 
@@ -21,7 +20,7 @@ ENOUGH: Final = 32
 PATIENCE: Final = 0.002
 
 # INVARIANT: events are written only by the statement that moved their session's head from the expected place.
-GROUP: Final = f"""
+_MOVE: Final = """
 WITH held AS (
     SELECT wanted.* FROM unnest(
         $1::text[], $2::bigint[], $3::text[], $4::text[], $5::bigint[], $6::text[], $7::int[]
@@ -39,7 +38,8 @@ WITH held AS (
     INSERT INTO audit_events (session_id, seq, event_id, record, hash)
     SELECT entry.* FROM moved JOIN unnest($8::text[], $9::bigint[], $10::text[], $11::text[], $12::text[])
         AS entry (session_id, seq, event_id, record, hash) ON entry.session_id = moved.session_id
-), used AS (
+)"""
+_REST: Final = """, used AS (
     INSERT INTO idempotency (principal, key, request_hash, session_id, seq)
     SELECT use.principal, use.key, use.request_hash, use.session_id, use.seq
     FROM moved JOIN unnest($13::text[], $14::text[], $15::text[], $16::text[], $17::bigint[], $18::text[])
@@ -50,9 +50,12 @@ WITH held AS (
     SELECT saved.* FROM moved JOIN unnest($19::text[], $20::bigint[], $21::bytea[])
         AS saved (session_id, seq, state) ON saved.session_id = moved.session_id
     ON CONFLICT (session_id, seq) DO UPDATE SET state = excluded.state
-)
-SELECT array_agg(session_id), {DURABLY} FROM moved
-"""  # noqa: S608 - made of constants
+)"""
+_ANSWER: Final = f"\nSELECT array_agg(session_id), {DURABLY} FROM moved\n"
+GROUP: Final = f"{_MOVE}{_REST}{_ANSWER}"
+PLAIN_GROUP: Final = f"{_MOVE}{_ANSWER}"
+"""Of appends that use no key and save no state, as almost all do: the rest takes time to set up, also where
+nothing is to be written by it."""
 
 _Job = tuple[Append, "asyncio.Future[None]"]
 
@@ -73,11 +76,11 @@ class Groups:
 
     def __init__(
         self,
-        together: Callable[[Sequence[object]], Awaitable[list[str]]],
+        together: Callable[[str, Sequence[object]], Awaitable[list[str]]],
         alone: Callable[[Append], Awaitable[None]],
     ) -> None:
         self._together = together
-        """Runs the statement with these parameters, and returns the sessions that moved."""
+        """Runs a statement with these parameters, and returns the sessions that moved."""
         self._alone = alone
         self._waiting: deque[_Job] = deque()
         self._gathering = False
@@ -139,7 +142,7 @@ class Groups:
     async def _send(self, jobs: list[_Job]) -> None:
         if len(jobs) > 1:
             try:
-                moved = set(await self._together(parameters([batch for batch, _ in jobs])))
+                moved = set(await self._together(*statement([batch for batch, _ in jobs])))
             except Undone:
                 pass  # a key is taken, or one of them cannot be written: which, each finds out by itself
             except BaseException as error:
@@ -174,12 +177,17 @@ def _settle(done: "asyncio.Future[None]", outcome: BaseException | None) -> None
         done.set_exception(outcome)
 
 
-def parameters(batches: Sequence[Append]) -> list[object]:
-    heads = [head_of(batch.entries[-1]) for batch in batches]
+def statement(batches: Sequence[Append]) -> tuple[str, list[object]]:
+    """What writes these, and its parameters."""
+    if any(batch.used_keys or batch.saved_state for batch in batches):
+        return GROUP, [*_parameters(batches), *_rest(batches)]
+    return PLAIN_GROUP, _parameters(batches)
+
+
+def _parameters(batches: Sequence[Append]) -> list[object]:
+    heads = [batch.entries[-1] for batch in batches]
     before = [batch.expected for batch in batches if batch.expected is not None]
     entries = [(batch.session_id, entry) for batch in batches for entry in batch.entries]
-    used = [(batch.session_id, one) for batch in batches for one in batch.used_keys]
-    saved = [(batch.session_id, one) for batch in batches if (one := batch.saved_state) is not None]
     return [
         [batch.session_id for batch in batches],
         [head.seq for head in heads],
@@ -193,6 +201,13 @@ def parameters(batches: Sequence[Append]) -> list[object]:
         [entry.event_id for _, entry in entries],
         [entry.record.decode() for _, entry in entries],
         [entry.hash for _, entry in entries],
+    ]
+
+
+def _rest(batches: Sequence[Append]) -> list[object]:
+    used = [(batch.session_id, one) for batch in batches for one in batch.used_keys]
+    saved = [(batch.session_id, one) for batch in batches if (one := batch.saved_state) is not None]
+    return [
         [one.principal for _, one in used],
         [one.key for _, one in used],
         [one.request_hash for _, one in used],

@@ -28,7 +28,7 @@ from beliefd.stores.postgres.database import (
     words,
 )
 from beliefd.stores.postgres.feed import Feed
-from beliefd.stores.postgres.group import GROUP, Groups, fits
+from beliefd.stores.postgres.group import Groups, fits
 from beliefd.stores.postgres.hosts import Hosts, Pulse
 from beliefd.stores.postgres.pooler import UNPREPARED, check_feed, is_pooled
 from beliefd.stores.postgres.projections import PostgresProjections
@@ -173,14 +173,13 @@ class PostgresStore(PostgresProjections, Archives, Ledgers, Graph, Inbox, Conten
 
     # -- writing ---------------------------------------------------------------------------------
 
-    async def append(self, batch: Append) -> None:
-        if self._closed:
-            raise StorageUnavailable("the store is closed")
-        await (self._groups.append(batch) if fits(batch) else self._append_alone(batch))
+    def append(self, batch: Append) -> Awaitable[None]:
+        # No coroutine: that would be a task for each append that waits for its group.
+        return self._append_alone(batch) if self._closed or not fits(batch) else self._groups.append(batch)
 
-    async def _append_together(self, parameters: Sequence[object]) -> list[str]:
+    async def _append_together(self, statement: str, parameters: Sequence[object]) -> list[str]:
         try:
-            moved: list[str] = await self._write(GROUP, *parameters) or []
+            moved: list[str] = await self._write(statement, *parameters) or []
         except TAKEN:
             raise Undone("a key is taken") from None
         for session_id in moved:
@@ -188,6 +187,8 @@ class PostgresStore(PostgresProjections, Archives, Ledgers, Graph, Inbox, Conten
         return moved
 
     async def _append_alone(self, batch: Append) -> None:
+        if self._closed:
+            raise StorageUnavailable("the store is closed")
         statement, parameters = append_statement(batch)
         try:
             moved = await self._write(statement, *parameters)
