@@ -79,7 +79,7 @@ class Http:
 
     def __init__(self, server: Server) -> None:
         self._server = server
-        self._http = httpx.Client(base_url=server.url, timeout=60, verify=False)
+        self._http = httpx.Client(base_url=server.url, timeout=180, verify=False)
 
     def call(self, step: Step) -> tuple[int | None, Any]:
         asked = request(step)

@@ -269,3 +269,28 @@ def test_one_value_is_rather_changed_than_two() -> None:
     item = {**ALLOW, "when": when("any", both, when("eq", "goal.g.n", 1))}
     answer = told([item], Question(tool_id="t", args={"m": "b", "n": 2}))
     assert [(one.path, one.then) for one in answer.remedy.changes] == [("goal.g.n", 1)]
+
+
+@pytest.mark.parametrize(
+    "end", ["0001-01-01T00:00:00Z", "9999-12-31T23:59:59.999999Z", "9999-12-31T23:59:59Z"]
+)
+@pytest.mark.parametrize("op", ["lt", "ge"])
+def test_a_time_that_has_none_before_or_after_it_is_answered_about(op: str, end: str) -> None:
+    about = {"op": op, "args": ["fact.until", end]}
+    asks = {"v": 2, "effect": "ask", "subject": None, "when": {"op": "not", "args": [about]}}
+    rules = policy(constraints={"constraint.all": {"v": 1, "effect": "allow"}, "constraint.until": asks})
+    told = explained(call_trial(rules, {}, Question(tool_id="pay"), None, NOW))
+    assert told.verdict == "defer"
+
+
+@pytest.mark.parametrize(
+    ("least", "most"), [(1e308, 1.7976931348623157e308), (2**53 - 2, 2**53 - 1), (2**53 - 1, 1e21)]
+)
+def test_numbers_at_the_end_of_all_numbers_are_answered_about(least: float, most: float) -> None:
+    low = {"op": "ge", "args": ["call.args.n", least]}
+    about = {"op": "all", "args": [low, {"op": "le", "args": ["call.args.n", most]}]}
+    asks = {"v": 2, "effect": "ask", "subject": None, "when": about}
+    rules = policy(constraints={"constraint.all": {"v": 1, "effect": "allow"}, "constraint.most": asks})
+    told = explained(call_trial(rules, {}, Question(tool_id="pay", args={"n": most}), None, NOW))
+    assert told.remedy is not None
+    assert told.verdict == "defer"

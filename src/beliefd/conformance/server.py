@@ -23,7 +23,7 @@ from beliefd.kernel.values import Role
 from beliefd.protocol.operations import BY_NAME
 from beliefd.protocol.rights import OF_ROLE
 
-SECONDS = 60.0
+SECONDS = 180.0
 BY_POLICY = "it puts policies in force for everybody there: `--change-policy` lets it"
 NO_TOOLS = "the server does not know the stories' tools: start it with `--tools beliefd.conformance.staging`"
 

@@ -22,7 +22,7 @@ STEP_MEMBERS = {
     *("until", "meanwhile"),
 }
 ASK_AGAIN: Final = 0.02
-PATIENCE: Final = 20.0
+PATIENCE: Final = 60.0
 """For so many seconds a question with `until` is asked again."""
 
 

@@ -22,8 +22,9 @@ NAMES = {
 }
 HOLD, RELEASE, TURN = "staging.hold", "staging.release", "staging.turn"
 ALL: Final = frozenset((*NAMES.values(), HOLD, RELEASE, TURN))
-PATIENCE: Final = 25.0
+PATIENCE: Final = 150.0
 """Nothing is held longer, whatever becomes of the story."""
+TIMEOUT_MS: Final = 180_000
 
 
 class Gates:
@@ -73,6 +74,6 @@ def registry() -> Registry:
 def register(known: Registry) -> None:
     for tier, name in NAMES.items():
         known.tool(name, tier=tier.name)(lambda: "done")
-    known.tool(HOLD, concurrent=True, network=False)(gates.hold)
-    known.tool(RELEASE, network=False)(gates.release)
-    known.tool(TURN, network=False)(gates.turn)
+    known.tool(HOLD, concurrent=True, network=False, timeout_ms=TIMEOUT_MS)(gates.hold)
+    known.tool(RELEASE, network=False, timeout_ms=TIMEOUT_MS)(gates.release)
+    known.tool(TURN, network=False, timeout_ms=TIMEOUT_MS)(gates.turn)

@@ -2,10 +2,12 @@
 
 import re
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from contextlib import suppress
 from datetime import datetime, timedelta
-from itertools import islice, pairwise
+from itertools import chain, islice, pairwise
 from typing import Any, Final
 
+from beliefd.kernel.canonical import NotCanonical, canonical
 from beliefd.kernel.substrate.comparing import is_number, key_of, moment
 from beliefd.kernel.substrate.operators import SchemaCheck
 from beliefd.kernel.substrate.paths import ABSENT
@@ -45,7 +47,16 @@ def samples(about: Iterable[Predicate], now: str) -> list[Any]:
     found = [value for leaf in told for value in _ABOUT.get(leaf.op, _nothing)(leaf.args, now)]
     found += _joined(told)
     found += _halfway(found)
-    return unique([*found, ABSENT, *_others(found)])[:MOST]
+    return unique(filter(_can_be_written, [*found, ABSENT, *_others(found)]))[:MOST]
+
+
+def _can_be_written(value: Any) -> bool:
+    """Beside what a policy names, there is not always another: JSON holds no number beyond the largest."""
+    try:
+        canonical(None if value is ABSENT else value)
+    except NotCanonical:
+        return False
+    return True
 
 
 def telling(
@@ -107,19 +118,19 @@ def _neighbours(end: Any) -> list[Any]:
     if is_number(end):
         return [end, end - 1, end + 1]
     then = moment(end)
-    return [str(end)] if then is None else [str(end), *(_time(then, by) for by in (-1, 1))]
+    return [str(end)] if then is None else [str(end), *_times(then, -1, 1)]
 
 
 def _aged(args: Args, now: str) -> list[Any]:
     then = moment(now)
-    try:
-        return [] if then is None else [_time(then, -args[1]), _time(then, -args[1] - 1)]
-    except OverflowError:  # older than time itself
-        return []
+    return [] if then is None else list(_times(then, -args[1], -args[1] - 1))
 
 
-def _time(then: datetime, seconds: float) -> str:
-    return (then + timedelta(seconds=seconds)).isoformat().replace("+00:00", "Z")
+def _times(then: datetime, *seconds: float) -> Iterator[str]:
+    """So many seconds from then, but for what is before or after all times."""
+    for by in seconds:
+        with suppress(OverflowError):
+            yield (then + timedelta(seconds=by)).isoformat().replace("+00:00", "Z")
 
 
 def _pattern(args: Args, _: str) -> list[Any]:
@@ -178,8 +189,9 @@ def _halfway(found: list[Any]) -> list[Any]:
     """Values between any two that are named: two conditions may leave just a gap."""
     numbers = sorted({one for one in found if is_number(one)})
     times = sorted({then for one in found if isinstance(one, str) and (then := moment(one)) is not None})
-    between = [(low + high) / 2 for low, high in pairwise(numbers)]
-    return between + [_time(low, (high - low).total_seconds() / 2) for low, high in pairwise(times)]
+    between = [low / 2 + high / 2 for low, high in pairwise(numbers)]
+    middles = (_times(low, (high - low).total_seconds() / 2) for low, high in pairwise(times))
+    return [*between, *chain.from_iterable(middles)]
 
 
 ORDERED: Final = ("eq", "in", "exists", "missing", "lt", "le", "gt", "ge", "between")

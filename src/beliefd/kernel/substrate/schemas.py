@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from itertools import islice
+from math import log
 from typing import Any, Final, NoReturn
 
 from beliefd.kernel.substrate.arbitration_policy import NEWEST_ENGINE, Engine
@@ -13,6 +14,8 @@ from beliefd.kernel.substrate.text_bounds import (
     TextTooLong,
     smallest,
 )
+from beliefd.kernel.substrate.unfolding import looks_of
+from beliefd.kernel.values import nested_deeper
 
 MAX_PATTERN: Final = 1_000
 EARLIER_COMPILED: Final = 1024 * 1024
@@ -20,6 +23,8 @@ EARLIER_COMPILED: Final = 1024 * 1024
 DFA_BYTES: Final = 128 * 1024
 """What searching may keep beside a pattern, so that many patterns stay small."""
 MAX_ERRORS: Final = 20
+MAX_TOLD: Final = 100_000
+"""What is wrong is told only where that takes no more schemas than this, those of alternatives counted."""
 MAX_ERROR_LENGTH: Final = 300
 
 
@@ -30,7 +35,7 @@ class BadSchema(ValueError):
 class Schema:
     """A schema, compiled once. Equal to another that says the same."""
 
-    __slots__ = ("_most", "_reach", "_validator", "compiled_bytes", "raw")
+    __slots__ = ("_looks", "_most", "_reach", "_validator", "compiled_bytes", "raw")
 
     def __init__(self, raw: Any, engine: Engine = NEWEST_ENGINE) -> None:
         self.raw = raw
@@ -41,6 +46,7 @@ class Schema:
                 self._compile(engine.steps)
             else:
                 self._validator = _validator(raw, engine.steps)
+            self._looks = looks_of(raw) if engine.bounded else 1
         except ValueError as error:
             raise BadSchema(str(error).partition("\n")[0][:200]) from None
 
@@ -60,6 +66,13 @@ class Schema:
         """Can a value be too long for it?"""
         return self._most > 0
 
+    def _takes_long_to_tell(self, value: Any) -> bool:
+        """What is wrong is told of all alternatives: with every level, there are so many times more. That
+        something is wrong takes one look at every part of the value.
+        """
+        levels = 0 if self._looks == 1 else int(log(MAX_TOLD, self._looks))
+        return self._looks > 1 and nested_deeper(value, levels)
+
     def fits(self, value: Any) -> bool:
         """Raises `TextTooLong`, where that cannot be said."""
         if (problem := self._too_long(value)) is not None:
@@ -70,6 +83,10 @@ class Schema:
         """What does not fit, as far as a person reads: errors repeat the value, and all are recorded."""
         if (problem := self._too_long(value)) is not None:
             return (f"`$`: too long for the patterns of the schema: {problem}",)
+        if self._validator.is_valid(value):
+            return ()
+        if self._takes_long_to_tell(value):
+            return ("`$`: it does not fit; where is not told of what is nested so deep",)
         found = []
         for error in islice(self._validator.iter_errors(value), MAX_ERRORS):
             place = ".".join(str(step) for step in error.instance_path) or "$"

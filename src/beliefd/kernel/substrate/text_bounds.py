@@ -113,13 +113,14 @@ class Reach:
 
     def _most(self, keyword: str, inner: Any) -> int:
         """So many patterns could look at each text."""
-        if _refers(inner):
+        if refers(inner):
             return self.patterns
         own = len(inner) if keyword == PATTERNS else 0
         return own + sum(1 for _ in patterns_of(inner))
 
 
-def _refers(schema: Any) -> bool:
+def refers(schema: Any) -> bool:
+    """Is there a reference anywhere in it?"""
     if isinstance(schema, dict):
-        return not REFERENCES.isdisjoint(schema) or any(map(_refers, schema.values()))
-    return isinstance(schema, list | tuple) and any(map(_refers, schema))
+        return not REFERENCES.isdisjoint(schema) or any(map(refers, schema.values()))
+    return isinstance(schema, list | tuple) and any(map(refers, schema))
