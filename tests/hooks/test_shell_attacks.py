@@ -34,8 +34,8 @@ OUTSIDE = {
     "a split value becomes the command of xargs": "x='1 touch OUT'; echo | xargs -n $x echo",
     "set -o keyword makes words variables": "set -o keyword; git diff GIT_EXTERNAL_DIFF='touch OUT;'",
     "set -o histexpand": 'set -o history -o histexpand\n: \'"; touch OUT; echo "\'\necho "!:1"',
-    "a name in (( ))": "a='a[$(touch OUT)]'; (( a ))",
-    "a name in (( )) of an if": "a='a[$(touch OUT)]'; if ((a)); then :; fi",
+    "a name in (( ))": "a='b[$(touch OUT)]'; (( a ))",
+    "a name in (( )) of an if": "a='b[$(touch OUT)]'; if ((a)); then :; fi",
     "> inside [ ]": "[ a > OUT ]",
     "> inside [ ] behind an operator": "[ x = y > OUT ]",
     "a bare repository made of plain files": (
