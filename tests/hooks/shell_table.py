@@ -8,6 +8,10 @@ ls -la src
 pwd
 cat README.md
 cat a.txt b.txt
+grep 2>/dev/null x a.txt
+find . 2>/dev/null -name '*.py'
+ls 2>/dev/null -la src | head
+xargs < a.txt grep -n x
 head -n 20 a.txt
 tail -5 a.txt
 wc -l *.txt
@@ -260,6 +264,8 @@ cp /etc/hosts hosts
 """.strip().splitlines()
 
 ASKS: Final = r"""
+{ ls; } < a.txt touch
+(ls) > /dev/null x
 git -C src status
 cd src && git log
 sort a.txt$x

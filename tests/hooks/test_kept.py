@@ -85,7 +85,14 @@ def test_the_rest_of_the_project_stays_free(command: str, project: tuple[Guarded
 
 
 @pytest.mark.parametrize(
-    "path", [".venv/bin/python", "venv/lib/python3.12/site-packages/x.pth", ".pdbrc", ".claude/settings.json"]
+    "path",
+    [
+        ".venv/bin/python",
+        "venv/lib/python3.12/site-packages/x.pth",
+        ".pdbrc",
+        ".agents/x.md",
+        ".claude/settings.json",
+    ],
 )
 def test_what_is_brought_back_or_written_and_obeyed_later_asks(path: str) -> None:
     for command in (f"touch {path}", f"git checkout other -- {path}", f"git restore -s other {path}"):
@@ -97,3 +104,14 @@ def test_a_program_that_is_installed_in_the_project_is_not_changed_either() -> N
         project = (str(place.parent),)
         write = f"touch {place}/x.py"
         assert examine(write, project[0], project, kept=kept_places(())).reach == "asks"
+
+
+@pytest.mark.parametrize("home", ["/home/ann", "/Users/ann/", "/root", "/home", "//home/ann/x/.."])
+def test_a_whole_home_is_nobodys_project(home: str, project: tuple[Guarded, Path]) -> None:
+    house, _ = project
+    write = event(
+        "claude-code", "before", conversation=f"at home {home}", command="touch .local/bin/git", use="u"
+    )
+    assert house.send("claude-code", write | {"cwd": home}).code == 2
+    shop = event("claude-code", "before", conversation=f"in a shop of {home}", command="touch x", use="u")
+    assert house.send("claude-code", shop | {"cwd": "/home/ann/shop"}).code == 0

@@ -9,6 +9,17 @@ from beliefd.hooks.shell import examine, parsing
 
 # OUT is a file outside of the project, FOLDER the folder it is in.
 OUTSIDE = {
+    "the command stands behind what it reads": "env < f touch OUT",
+    "the command stands behind where it prints": "env > x touch OUT /dev/null",
+    "the command stands behind where both go": "env &> x touch OUT /dev/null",
+    "the command stands behind a doubled stream": "env 2>&1 touch OUT /dev/null",
+    "an operand stands behind what it reads": "touch < f OUT",
+    "an option stands behind what it reads": "sort < f -o OUT",
+    "-exec stands behind what it reads": "find < f . -name f -exec touch OUT ;".replace(";", "\\;"),
+    "a script stands behind what it reads": "bash < f -c 'touch OUT'",
+    "the command stands behind several": "env < f > x 2>/dev/null touch OUT",
+    "the command stands behind in a substitution": "echo $(env < f touch OUT)",
+    "xargs runs what stands behind what it reads": "echo OUT > x; xargs < x touch",
     "a split word becomes an option of sort": "x=' -o OUT'; sort f$x",
     "a split value becomes an option of sort": "x='1 -o OUT'; sort -k $x f",
     "a split word becomes -exec of find": "find f$(printf ' -exec touch OUT ;')",
@@ -23,8 +34,8 @@ OUTSIDE = {
     "a split value becomes the command of xargs": "x='1 touch OUT'; echo | xargs -n $x echo",
     "set -o keyword makes words variables": "set -o keyword; git diff GIT_EXTERNAL_DIFF='touch OUT;'",
     "set -o histexpand": 'set -o history -o histexpand\n: \'"; touch OUT; echo "\'\necho "!:1"',
-    "a name in (( ))": "a='a[$(touch OUT)]'; (( a ))",
-    "a name in (( )) of an if": "a='a[$(touch OUT)]'; if ((a)); then :; fi",
+    "a name in (( ))": "a='b[$(touch OUT)]'; (( a ))",
+    "a name in (( )) of an if": "a='b[$(touch OUT)]'; if ((a)); then :; fi",
     "> inside [ ]": "[ a > OUT ]",
     "> inside [ ] behind an operator": "[ x = y > OUT ]",
     "a bare repository made of plain files": (

@@ -113,6 +113,28 @@ def test_a_flood_is_dropped_and_calls_go_on(place: Place) -> None:
     assert place.statuses() == ["ok", "ok"]
 
 
+BROKEN = (
+    '{"jsonrpc": "2.0", "id": ID, "result": {"content": [], "structuredContent": {"mean": NaN}}}',
+    '{"jsonrpc": "2.0", "id": ID, "result": {"content": [{"type": "text", "text": "\\ud800"}]}}',
+    '{"jsonrpc": "2.0", "id": ID, "result": {"content": [',
+    '{"result": {"content": [NaN]}, "jsonrpc": "2.0", "id": ID}',
+    '{"jsonrpc": "2.0", "id": ID, "result": ' + '{"a": ' * 5_000 + "1" + "}" * 5_001,
+)
+
+
+@pytest.mark.parametrize("answer", BROKEN)
+def test_an_answer_that_is_no_json_is_unknown_at_once(answer: str, place: Place) -> None:
+    place.decide(seconds=3600)
+
+    async def scenario() -> None:
+        async with place.client() as client, asyncio.timeout(60):
+            assert told_of(await client.call_tool("garbage", {"text": answer}))["decision"] == "unknown"
+            assert text_of(await client.call_tool("echo", {"text": "still here"})) == "still here"
+
+    run(scenario)
+    assert place.statuses() == ["unknown", "ok"]
+
+
 def test_a_hundred_megabytes_are_not_taken_in(place: Place) -> None:
     async def scenario() -> None:
         async with place.client() as client:

@@ -118,6 +118,11 @@ def call(name: str, args: Any, request_id: Any, meta: Any) -> Any:
         return None
     if name == "large":
         return text("x" * args["n"])
+    if name == "garbage" and args:  # an answer that is no JSON, as `json.dumps` of Python writes NaN
+        with LOCK:
+            sys.stdout.write(args["text"].replace("ID", str(request_id)) + "\n")
+            sys.stdout.flush()
+        return None
     if name == "garbage":
         with LOCK:
             sys.stdout.write(

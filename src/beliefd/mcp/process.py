@@ -17,7 +17,7 @@ from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStre
 from mcp.shared.message import SessionMessage
 
 from beliefd.mcp.config import BASE_VARIABLES, Limits, Upstream
-from beliefd.mcp.frames import frame_in, write_line
+from beliefd.mcp.frames import Frame, frame_in, write_line
 from beliefd.mcp.requests import Requests
 
 log = logging.getLogger("beliefd.mcp")
@@ -33,7 +33,7 @@ KEPT_ENDS: Final = 256
 _ID_FIRST: Final = re.compile(rb'^\s*\{\s*(?:"jsonrpc"\s*:\s*"2\.0"\s*,\s*)?"id"\s*:\s*(\d{1,15})\s*,')
 _ID_LAST: Final = re.compile(rb',\s*"id"\s*:\s*(\d{1,15})\s*\}\s*$')
 TOO_LARGE: Final = -32_098
-"""The code of the error that stands for an answer that was too large to be taken in."""
+"""The code of the error that stands for an answer that was too large, or was none that can be read."""
 
 
 def child_environment(names: tuple[str, ...], environment: Mapping[str, str] = os.environ) -> dict[str, str]:
@@ -76,18 +76,23 @@ class Lines:
 
     def _error_for(self, tail: bytes) -> bytes:
         """What stands for the message: an error under its id, if one of its ends tells that; else nothing."""
-        found = _ID_FIRST.search(self._head) or _ID_LAST.search(tail)
         log.warning("a message of %d bytes was dropped: at most %d are taken", self._dropped, self._most)
-        if found is None:
-            return b""
-        return (
-            b'{"jsonrpc":"2.0","id":%s,"error":{"code":%d,"message":"the answer has more than %d bytes"}}'
-            % (
-                found[1],
-                TOO_LARGE,
-                self._most,
-            )
-        )
+        return _error_under(self._head, tail, f"the answer has more than {self._most} bytes")
+
+
+def _error_under(head: bytes, tail: bytes, words: str) -> bytes:
+    found = _ID_FIRST.search(head) or _ID_LAST.search(tail)
+    if found is None:
+        return b""
+    error = b'{"code":%d,"message":"%s"}' % (TOO_LARGE, words.encode())
+    return b'{"jsonrpc":"2.0","id":%s,"error":%s}' % (found[1], error)
+
+
+def instead_of(line: bytes) -> Frame | None:
+    """What stands for an answer that is no JSON (`NaN`, half a letter): nobody need wait for a better one."""
+    if b'"method"' in line[:KEPT_ENDS]:
+        return None
+    return frame_in(_error_under(line[:KEPT_ENDS], line[-KEPT_ENDS:], "the answer is no JSON"))
 
 
 class Budget:
@@ -174,7 +179,7 @@ async def _read(
     async with incoming:
         while chunk := await process.stdout.read(CHUNK):
             for line in lines.fed(chunk):
-                frame = frame_in(line)
+                frame = frame_in(line) or instead_of(line)
                 if frame is not None and requests.takes(frame, budget.allows):
                     continue
                 message = parsed(line, budget)

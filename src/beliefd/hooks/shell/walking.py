@@ -146,9 +146,14 @@ class Walker:
         body = [child for child in node.children if not child.type.endswith("_redirect")]
         if sum(child.type == "heredoc_redirect" for child in node.children) > 1:
             raise Unparsed("several texts inside the command are not read")
+        behind: list[Node] = []
         for child in node.children:
             if child.type.endswith("_redirect"):
-                self._redirect(child, places)
+                behind += self._redirected_to(child, places)
+        if body and behind and body[0].type == "command":
+            return self._command(body[0], places, behind)
+        if behind:
+            raise Unparsed("whose the words behind a redirection are cannot be told")
         return self._statement(body[0], places) if body else _same(places)
 
     def _bare_redirect(self, node: Node, places: Places) -> Ends:
@@ -156,11 +161,23 @@ class Walker:
         return places, places
 
     def _redirect(self, node: Node, places: Places) -> None:
+        if self._redirected_to(node, places):
+            raise Unparsed("whose the words behind a redirection are cannot be told")
+
+    def _redirected_to(self, node: Node, places: Places) -> Sequence[Node]:
+        """Tell of where it leads. INVARIANT: that is one word: others behind it are the command's own."""
         if node.type == "heredoc_redirect":
-            return self._heredoc(node, places)
-        sign = next(child.type for child in node.children if not child.is_named)
-        target = self._word(node.children[-1], places)
-        if node.type == "herestring_redirect" or sign in (">&-", "<&-"):
+            self._heredoc(node, places)
+            return ()
+        at = next(at for at, child in enumerate(node.children) if not child.is_named)
+        sign, behind = node.children[at].type, node.children[at + 1 :]
+        if sign in (">&-", "<&-"):
+            return behind
+        self._leads(sign, self._word(behind[0], places), places)
+        return behind[1:]
+
+    def _leads(self, sign: str, target: Word, places: Places) -> None:
+        if sign == "<<<":
             return None
         if sign in ("<&", ">&") and target.literal and re.fullmatch(r"\d+|-", target.text):
             return None
@@ -241,7 +258,8 @@ class Walker:
             return [Word(text_of(node))]
         raise Unparsed(f"`{node.type}` in a test is not read")
 
-    def _command(self, node: Node, places: Places) -> Ends:
+    def _command(self, node: Node, places: Places, behind: Sequence[Node] = ()) -> Ends:
+        """`behind` are words of it that stand behind a redirection."""
         words: list[Word] = []
         for child in node.children:
             if child.type == "variable_assignment":
@@ -255,6 +273,7 @@ class Walker:
             else:
                 word = child.children[0] if child.type == "command_name" else child
                 words.append(self._word(word, places))
+        words += [self._word(word, places) for word in behind]
         if words and words[0] == Word("cd"):
             return self._cd(words[1:], places)
         self._simple(words, places)

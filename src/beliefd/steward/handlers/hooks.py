@@ -32,6 +32,7 @@ ADDED_TO_PROMPT: Final = "prompt"
 """What stands in a prompt and is not the user's is a text that was read, by a tool of this name."""
 MOST_REMEMBERED: Final = 10_000
 _KEY: Final = re.compile(KEY_PATTERN)
+_HOME: Final = re.compile(r"/|/root|/(?:home|Users)(?:/[^/]*)?")
 Key = tuple[str, ...]
 
 
@@ -225,8 +226,10 @@ def _workspace(call: Call, event: HookEvent, first: str | None) -> dict[str, Any
 
     project = call.query["project"]
     roots = [project] if project else [*event.roots] or ([first] if first else [])
-    # `//` and `/x/..` are `/` by other names, and all there is is nobody's project.
-    known = [normal(root) for root in roots if root.startswith("/") and normal(root) != "/"]
+    # `//` and `/x/..` are `/` by other names, and neither all there is nor a whole home is anybody's project.
+    known = [
+        one for one in (normal(root) for root in roots if root.startswith("/")) if not _HOME.fullmatch(one)
+    ]
     cwd = event.cwd or (known[0] if known else None)
     if cwd is None or not cwd.startswith("/"):
         return {}
