@@ -61,7 +61,6 @@ def most(work: Callable[[], object]) -> int:
         return tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
-        gc.unfreeze()
 
 
 def peaks(folder: Path, size: int) -> dict[str, int]:

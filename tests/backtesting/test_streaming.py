@@ -58,7 +58,6 @@ def held(path: Path, form: str, by: Policy) -> tuple[int, Tallies]:
     tallies.end()
     _, most = tracemalloc.get_traced_memory()
     tracemalloc.stop()
-    gc.unfreeze()
     return most, tallies
 
 

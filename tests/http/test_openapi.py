@@ -22,16 +22,19 @@ from tests.http.calls import error_of, url
 from tests.http.story import STORY, UNTOLD, told_story
 
 CHECKED_IN = Path(__file__).parents[2] / "api" / "openapi.yaml"
+LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+"""Of a megabyte; the one in C, where there is one, is ten times as fast."""
 DOCUMENT: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(openapi_document()))
 
 
 def test_the_file_that_is_checked_in_is_the_one_that_is_generated() -> None:
-    assert CHECKED_IN.read_text() == as_yaml(), "run `make openapi`"
-    assert yaml.safe_load(as_yaml()) == DOCUMENT
+    generated = as_yaml()
+    assert CHECKED_IN.read_text() == generated, "run `make openapi`"
+    assert yaml.load(generated, LOADER) == DOCUMENT
 
 
 def test_the_server_serves_the_file_that_is_checked_in(http: httpx.Client) -> None:
-    assert http.get("/openapi.json").json() == yaml.safe_load(CHECKED_IN.read_text())
+    assert http.get("/openapi.json").json() == yaml.load(CHECKED_IN.read_text(), LOADER)
 
 
 def test_it_is_valid_openapi_3_1() -> None:

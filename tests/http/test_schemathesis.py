@@ -33,6 +33,8 @@ from tests.support.server import ServerProcess, server_process
 pytestmark = pytest.mark.slow
 
 EXAMPLES = 15
+PATIENCE_SECONDS = 300
+"""Longer than any of the server's own limits: it is the server that gives up on a proof, and says so."""
 BEYOND_SCHEMA = {
     r"(is out of range.*|must be in .*|less than a day), in field `\w+`$": "no day of any calendar",
     r"^an odd number of hex digits": "half a byte",
@@ -259,7 +261,7 @@ def every_case(operation: Operation, holds: Callable[[Case], None]) -> None:
 
 
 def check(case: Case, url: str, connection: requests.Session, **more: Any) -> None:
-    response = case.call_and_validate(base_url=url, session=connection, **more)
+    response = case.call_and_validate(base_url=url, session=connection, timeout=PATIENCE_SECONDS, **more)
     if response.status_code < 300 and (key := key_of(case)) is not None:
         ANSWERED.add(key)
 

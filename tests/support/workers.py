@@ -53,16 +53,12 @@ class Scheduling(LoadScopeScheduling):  # type: ignore[misc]
         return next(free, None) or max(self._files, key=lambda file: len(self._files[file]))
 
     def _sort(self) -> None:
+        """At the beginning, and once more for what a worker left that ended."""
         self._numbers = {test: number for number, test in enumerate(self.collection)}
         self._files = {}
         for scope in reversed(self.workqueue):
             self._files.setdefault(scope.partition("::")[0], []).append(scope)
         self._files = dict(reversed(self._files.items()))
-
-    def remove_node(self, node: WorkerController) -> str | None:
-        self._files = {}  # what it leaves undone waits again
-        crashed: str | None = super().remove_node(node)
-        return crashed
 
     def mark_test_complete(self, node: WorkerController, item_index: int, duration: float = 0) -> None:
         """Forget what is done: xdist counts all that a worker was ever given after each of its tests."""
