@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 import pytest
 import rfc8785
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from beliefd.adversarial import scan
@@ -15,7 +15,7 @@ from beliefd.kernel import canonical_structs
 from beliefd.kernel.approvals.shaping import content_of, marks_of
 from beliefd.kernel.approvals.state import Approvals, Shaped
 from beliefd.kernel.canonical import digest
-from beliefd.kernel.claims.bundle import ClaimBundle, DecidedAction, content_hash, filled
+from beliefd.kernel.claims.bundle import ClaimBundle, DecidedAction, EvidencePointer, content_hash, filled
 from beliefd.kernel.claims.commands import SubmitClaims
 from beliefd.kernel.claims.findings import ClaimFindings
 from beliefd.kernel.claims.gates import GATES
@@ -167,39 +167,72 @@ def test_what_is_wrong_is_not_read_at_once(body: bytes) -> None:
 
 
 hours = st.integers(0, 48).map(lambda hour: f"2026-01-{5 + hour // 24:02}T{hour % 24:02}:00:00")
-moments = st.builds("{}{}{}".format, hours, st.sampled_from(["", ".5"]), st.sampled_from(["Z", "+05:00"]))
+moments = st.builds("{}{}{}".format, hours, st.sampled_from(["", ".5"]), st.sampled_from(["Z", "-05:00"]))
+evidence_rules = st.fixed_dictionaries(
+    {},
+    optional={
+        "hash": st.just("strict"),
+        "max_age_seconds": st.integers(1, 100_000),
+        "require": st.just("stored"),
+    },
+)
+confidences, sizes = st.sampled_from([0.59, 0.6, 0.95]), st.sampled_from([64, 40])
+cited = st.tuples(moments, confidences, st.sampled_from("xyz"), sizes)
+FACT = {
+    "statement": "x",
+    "claim_type": "FACT",
+    "uncertainty": {"method": "semantic_entropy", "value": 0.4375},
+    "risk_tier": "READ_ONLY",
+}
+FACTS = msgspec.convert({"origin_agent": "a", "claims": [FACT, FACT]}, ClaimBundle)
+NOON = "2026-01-05T12:00:00Z"
 
 
-@given(bundles(), st.lists(moments, min_size=4, max_size=4), moments, st.data())
+@example([("2026-01-05T11:00:00-05:00", 0.95, "x", 64)], FACTS, NOON, {})
+@example([("2026-01-05T11:00:00Z", 0.95, "x", 64)], FACTS, NOON, {"max_age_seconds": 1})
+@given(st.lists(cited, min_size=1, max_size=3), bundles(), moments, evidence_rules)
 def test_ordinary_evidence_is_judged_like_all_other(
-    bundle: ClaimBundle, retrieved: list[str], now: str, data: Any
+    pointers: list[tuple[str, float, str, int]], others: ClaimBundle, now: str, rules: dict[str, Any]
 ) -> None:
     """An equal standing that is not the shared one goes the long way."""
-    claims = tuple(
+    claims = [
         msgspec.structs.replace(
-            claim,
-            id=f"c{place}",
-            evidence_pointers=tuple(
-                msgspec.structs.replace(one, retrieved_at=retrieved[place]) for one in claim.evidence_pointers
+            others.claims[0],
+            evidence_pointers=(
+                EvidencePointer(
+                    source=source, source_confidence=share, evidence_hash="a" * size, retrieved_at=at
+                ),
             ),
         )
-        for place, claim in enumerate(bundle.claims)
-    )
-    bundle = msgspec.structs.replace(bundle, claims=claims)
-    rules = {
-        "hash": data.draw(st.sampled_from(["lenient", "strict"])),
-        "max_age_seconds": data.draw(st.none() | st.integers(1, 100_000)),
-        "require": data.draw(st.sampled_from(["attested", "stored"])),
-    }
-    policy = msgspec.convert({"evidence": rules}, Policy)
+        for at, share, source, size in pointers
+    ]
+    every = enumerate((*claims, *others.claims))
+    named = [msgspec.structs.replace(claim, id=f"c{place}") for place, claim in every]
+    bundle = ClaimBundle(origin_agent="a", claims=tuple(named))
     short = standings(bundle, None, NOTHING, ("a",))
+    assert all(short[f"c{place}"] is UNSEEN_ALONE for place, one in enumerate(pointers) if one[3] == 64)
     long = {name: msgspec.structs.replace(one) for name, one in short.items()}
-    assert all(one is not UNSEEN_ALONE for one in long.values())
-    short_way, long_way = (
-        GATES["evidence"](GateInput(bundle, AGENT, policy, NOTHING, now, standings=one))
-        for one in (short, long)
+    policy = msgspec.convert({"evidence": rules}, Policy)
+    asked = GateInput(bundle, AGENT, policy, NOTHING, now, standings=short)
+    assert GATES["evidence"](asked) == GATES["evidence"](msgspec.structs.replace(asked, standings=long))
+
+
+@pytest.mark.parametrize(
+    ("retrieved", "now"),
+    [
+        ("2026-01-05T11:00:00-05:00", NOON),
+        ("2026-01-05T18:00:00.5Z", "2026-01-05T12:00:00-05:00"),
+        ("2026-01-05T17:00:00Z", "2026-01-05T12:00:00.999999Z"),
+    ],
+)
+def test_evidence_from_the_future_is_found_out_however_times_are_written(retrieved: str, now: str) -> None:
+    pointer = EvidencePointer(
+        source="s", source_confidence=0.95, evidence_hash="a" * 64, retrieved_at=retrieved
     )
-    assert short_way == long_way
+    claim = msgspec.structs.replace(FACTS.claims[0], id="c", evidence_pointers=(pointer,))
+    bundle = ClaimBundle(origin_agent="a", claims=(claim,))
+    asked = GateInput(bundle, AGENT, Policy(), NOTHING, now, standings={"c": UNSEEN_ALONE})
+    assert "future" in GATES["evidence"](asked)[0].reason
 
 
 @given(bundles())
@@ -234,20 +267,14 @@ def test_the_numbers_of_a_bundle_are_looked_at_once(monkeypatch: pytest.MonkeyPa
         return numbers(floats)
 
     monkeypatch.setattr(canonical_structs, "_are_plain_floats", noted)
-    claim = {
-        "statement": "x",
-        "claim_type": "FACT",
-        "uncertainty": {"method": "semantic_entropy", "value": 0.4375},
-        "risk_tier": "READ_ONLY",
-    }
-    bundle = msgspec.convert({"origin_agent": "a", "claims": [claim, claim]}, ClaimBundle)
-    named = filled(bundle, "b", "2026-01-05T14:02:00Z")
+    named = filled(FACTS, "b", "2026-01-05T14:02:00Z")
     content_hash(named)
-    for one in (named, bundle):
+    for one in (named, FACTS):
         canonical_structs.canonical_envelope({}, {"payload": SubmitClaims(bundle=one)})
     assert looked == [0.4375]
 
 
+@example(["abcdefghijklmnsk", "ipqrstuvwxyzabcd"])
 @given(
     st.lists(st.sampled_from(["skip", "theapproval", "ignoreallprevious", "rules", "abcdefghijklmnop", "/"]))
 )
