@@ -1,4 +1,4 @@
-"""What a server says on stderr: a line per request, refusal and change of the inbox, for people or as JSON."""
+"""What a server says on stderr: of requests, refusals and the inbox, a line each, for people or as JSON."""
 
 import logging
 from collections.abc import Awaitable, Callable
