@@ -300,3 +300,13 @@ def test_what_is_told_inside_is_heard_by_who_listens_there_alone() -> None:
 def test_a_page_that_is_shown_meanwhile_waits_for_little_of_what_is_read_for_a_review() -> None:
     """What is read between two steps of the loop is half of what a page waits for, at most."""
     assert reviewing.CHUNK * 2 <= FEW
+
+
+def test_a_proposition_names_its_sessions_by_what_they_are_called() -> None:
+    told = {"title": "The night of the waits"}
+    with World() as house:
+        opened = house.agent.declare_session(["a"], ONTOLOGY, metadata=told)
+        believed(house, opened.session_id, PROPOSED)
+        found = shown(seen(house, propositions.shown, {"claim_id": "wait"}))
+    named = f'href="/sessions/{opened.session_id}">The night of the waits</a>'
+    assert found.count(named) >= 2, "where it is held, and at each step"
