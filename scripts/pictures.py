@@ -1,7 +1,7 @@
 """Pictures of the real console, for README and docs: `make pictures`.
 
 The demo is played, its agent asks for a few things more, and a browser looks at what waits. The card is
-one of the preset `guard`, from a server of its own: a call that a text wants, whose value says where it came from.
+one of the preset `guard`, from a server of its own: a call that a text wants, and where its value came from.
 """
 
 import re
