@@ -59,7 +59,7 @@ _LABELS: Final = re.compile(r'(\w+)="')
 
 METRICS: Final = {
     "beliefd_http_requests_total": "Requests answered. `operation` is the name of an"
-    " [operation](operations.md), or `none`.",
+    " [operation](operations.md), method and path of a page of the console, or `none`.",
     "beliefd_http_request_seconds": "How long answers took, per operation; for streams, the time to their"
     " first byte.",
     "beliefd_events_total": "Commands decided, by verb and by kind of event.",

@@ -4,9 +4,11 @@ import json
 import logging
 from pathlib import Path
 
+import httpx
 import pytest
 
 import beliefd as library
+from beliefd import BeliefdError
 from beliefd.cli.logs import Lines
 from beliefd.cli.telling import mail_of, message_of
 from beliefd.testing.world import AGENT, ONTOLOGY, World, policy
@@ -90,15 +92,55 @@ def test_a_server_logs_a_line_per_request_and_per_change_of_the_inbox(tmp_path: 
         with server.client() as client:
             session = client.declare_session(["a", "b"], ONTOLOGY).session_id
             waits = client.submit_claims(session, bundle("DELETE", "drop\nit")).approval_id
-        until(lambda: "approval.pending" in server.output)
+            with pytest.raises(BeliefdError):
+                client.eliminate(session, eliminated=["nowhere"], source_id="tool://x", observation_id="o")
+        for place in ("/inbox/apr-1", "/static/console.css"):
+            httpx.get(server.url + place)
+        until(lambda: "approval.pending" in server.output and "GET /static/" in server.output)
         lines = [json.loads(line) for line in server.output.splitlines() if line.startswith("{")]
     finally:
         server.stop()
     answered = [one for one in lines if one["about"] == "requests"]
-    assert {"declare_session", "submit_claims"} <= {one["operation"] for one in answered}
+    pages = {"GET /inbox/{approval_id}": 303, "GET /static/{name}": 200}
+    asked = {one["operation"]: one["status"] for one in answered}
+    assert asked.items() >= pages.items(), "requests of the console, under the pattern of their path"
+    assert {"declare_session", "submit_claims"} <= asked.keys()
     assert all(one["level"] == "info" and one["ms"] >= 0 for one in answered)
     (pending,) = [one for one in lines if one["about"] == "inbox"]
     assert (pending["message"], pending["approval_id"]) == ("approval.pending", waits)
+    (refused,) = [one for one in lines if one["about"] == "decisions"]
+    told = {name: refused[name] for name in ("message", "session_id", "seq", "verb", "actor", "code")}
+    assert told == {
+        "message": "refused",
+        "session_id": session,
+        "seq": 3,
+        "verb": "ELIMINATE",
+        "actor": "agent://local",
+        "code": "INVALID_HYPOTHESIS_ID",
+    }
+
+
+@pytest.mark.parametrize(
+    ("refused", "code", "tool"),
+    [("call", "UNKNOWN_TOOL", "send"), ("claims", "REFUSE", None)],
+)
+def test_a_decision_that_lets_nothing_through_is_a_line_without_what_was_said(
+    caplog: pytest.LogCaptureFixture, refused: str, code: str, tool: str | None
+) -> None:
+    caplog.set_level(logging.INFO, "beliefd.decisions")
+    with World() as house:
+        session = house.session()
+        if refused == "call":
+            call = {"kind": "tool_call", "tool_id": "send", "args": {"to": "secret"}}
+            house.agent.propose(session, [call])
+        else:
+            (claim,) = bundle("READ_ONLY", "secret")["claims"]
+            unproved = {"claims": [{**claim, "claim_type": "FACT"}]}
+            house.agent.submit_claims(session, unproved)
+    (line,) = [one for one in caplog.records if one.name == "beliefd.decisions"]
+    fields = line.fields  # type: ignore[attr-defined]
+    assert (fields["code"], fields.get("tool")) == (code, tool)
+    assert "secret" not in str(fields)
 
 
 def test_a_logged_line_is_one_line_whatever_is_in_it() -> None:

@@ -89,6 +89,7 @@ def test_nobody_needs_a_mouse(browser: Browser, guarded: Guarded, agent: httpx.C
     page.keyboard.press("a")
     page.keyboard.press("Enter")
     page.wait_for_selector("text=To approve this, type DELETE")
+    assert page.evaluate("document.activeElement.id") == "typed", "who was told what to type can type it"
     assert agent.get(f"/v1/approvals/{wanted}").json()["status"] == "pending", "a key alone decides nothing"
     tab_to(page, "#typed")
     page.keyboard.type("DELETE")

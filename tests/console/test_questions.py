@@ -16,6 +16,7 @@ from beliefd.kernel.values import Role
 from beliefd.protocol.ledger import Verified
 from beliefd.protocol.rights import rights_of
 from beliefd.steward.call import Caller
+from beliefd.steward.handlers import reviewing
 from beliefd.testing.world import ANN, ONTOLOGY, World
 from beliefd.wanted import tell_read, telling
 from tests.console.visitor import EVERYBODY, Person, Served, seen, session_of, shown
@@ -294,3 +295,18 @@ def test_what_is_told_inside_is_heard_by_who_listens_there_alone() -> None:
         tell_read(2)
     tell_read(3)
     assert heard == [2]
+
+
+def test_a_page_that_is_shown_meanwhile_waits_for_little_of_what_is_read_for_a_review() -> None:
+    """What is read between two steps of the loop is half of what a page waits for, at most."""
+    assert reviewing.CHUNK * 2 <= FEW
+
+
+def test_a_proposition_names_its_sessions_by_what_they_are_called() -> None:
+    told = {"title": "The night of the waits"}
+    with World() as house:
+        opened = house.agent.declare_session(["a"], ONTOLOGY, metadata=told)
+        believed(house, opened.session_id, PROPOSED)
+        found = shown(seen(house, propositions.shown, {"claim_id": "wait"}))
+    named = f'href="/sessions/{opened.session_id}">The night of the waits</a>'
+    assert found.count(named) >= 2, "where it is held, and at each step"

@@ -1,4 +1,4 @@
-"""What a server says on stderr: one line per request and per change of the inbox, for people or as JSON."""
+"""What a server says on stderr: of requests, refusals and the inbox, a line each, for people or as JSON."""
 
 import logging
 from collections.abc import Awaitable, Callable
@@ -33,7 +33,7 @@ def log_options() -> Decorator:
         setting(
             "--log-level",
             "BELIEFD_LOG_LEVEL",
-            "From which level on; `info` has one line per request and per change of the inbox.",
+            "From which level on; `info` has one line per request, refusal and change of the inbox.",
             type=click.Choice(LEVELS),
             default="warning",
             show_default=True,

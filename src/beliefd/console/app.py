@@ -1,6 +1,7 @@
 """From a request of a browser to a page and back: who looks, own forms only, and strict headers."""
 
 import logging
+import time
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import ExitStack
 from functools import partial
@@ -126,20 +127,45 @@ class Console:
 
     def routes(self, pages: Mapping[tuple[str, str], Page]) -> list[BaseRoute]:
         """`pages` by method and path; beside them what everybody may have."""
+        others: dict[tuple[str, str], Answering] = {
+            ("GET", "/static/{name}"): self._asset,
+            ("GET", "/sign-in"): self._sign_in,
+            ("POST", "/sign-in"): self._sign_in,
+            ("GET", "/sign-in/{name}"): self._to_provider,
+            ("GET", "/sign-in/{name}/back"): self._from_provider,
+            ("POST", "/sign-out"): self._sign_out,
+            ("GET", "/live"): self._live,
+            ("GET", "/sessions/{session_id}/live"): self._session_live,
+            ("GET", "/sessions/{session_id}/export"): self._export,
+        }
+        made: dict[tuple[str, str], Answering] = {
+            place: partial(self._shown, one) for place, one in pages.items()
+        }
         return [
-            Route("/static/{name}", self._asset, methods=["GET"]),
-            Route("/sign-in", _guarded(self._sign_in), methods=["GET", "POST"]),
-            Route("/sign-in/{name}", _guarded(self._to_provider), methods=["GET"]),
-            Route("/sign-in/{name}/back", _guarded(self._from_provider), methods=["GET"]),
-            Route("/sign-out", _guarded(self._sign_out), methods=["POST"]),
-            Route("/live", _guarded(self._live), methods=["GET"]),
-            Route("/sessions/{session_id}/live", _guarded(self._session_live), methods=["GET"]),
-            Route("/sessions/{session_id}/export", _guarded(self._export), methods=["GET"]),
-            *(
-                Route(path, _guarded(partial(self._shown, made)), methods=[method])
-                for (method, path), made in pages.items()
-            ),
+            Route(path, self._guarded(answering, path), methods=[method])
+            for (method, path), answering in {**others, **made}.items()
         ]
+
+    def _guarded(self, answering: Answering, path: str) -> Callable[[Request], Awaitable[Response]]:
+        """Whatever fails is a page; of somebody who has left, nothing is told.
+
+        Every request is observed under the pattern of its path: no id is in a label or in a line of a log.
+        """
+
+        async def endpoint(request: Request) -> Response:
+            started = time.perf_counter()
+            with ExitStack() as under_way:
+                try:
+                    answer = await answering(request, under_way)
+                except ClientDisconnect:
+                    answer = Response(status_code=CLIENT_GONE)
+                except Exception as error:
+                    answer = _failed(_known(error), None)
+                status = getattr(answer, "status_code", 200)
+                self._server.observe(f"{request.method} {path}", status, time.perf_counter() - started)
+                return Held(answer, under_way.pop_all())  # type: ignore[return-value]
+
+        return endpoint
 
     async def _shown(self, made: Page, request: Request, under_way: ExitStack) -> ASGIApp:
         if request.method == "POST":
@@ -163,7 +189,7 @@ class Console:
         caller = await self.visits.caller(_cookie(request))
         return None if caller is None else Asker(self._server, caller)
 
-    async def _asset(self, request: Request) -> Response:
+    async def _asset(self, request: Request, _: ExitStack) -> ASGIApp:
         name = request.path_params["name"]
         if name not in ASSETS:
             return _failed(BeliefdError(Code.NOT_FOUND, "no such file"), None)
@@ -246,22 +272,6 @@ class Console:
         if caller is None:
             raise BeliefdError(Code.UNAUTHORIZED, "nobody is signed in")
         return caller
-
-
-def _guarded(answering: Answering) -> Callable[[Request], Awaitable[Response]]:
-    """Whatever fails is a page; of somebody who has left, nothing is told."""
-
-    async def endpoint(request: Request) -> Response:
-        with ExitStack() as under_way:
-            try:
-                answer = await answering(request, under_way)
-            except ClientDisconnect:
-                answer = Response(status_code=CLIENT_GONE)
-            except Exception as error:
-                answer = _failed(_known(error), None)
-            return Held(answer, under_way.pop_all())  # type: ignore[return-value]
-
-    return endpoint
 
 
 def _known(error: Exception) -> BeliefdError:

@@ -22,7 +22,8 @@ Judge = Callable[[], Awaitable[Caller]]
 class Server(Protocol):
     """What the console needs of the server that it is part of.
 
-    `request_of` gives a request for a page its place among all others, and `feed` an answer that lasts.
+    `request_of` gives a request for a page its place among all others, and `feed` an answer that lasts;
+    `observe` counts and logs what was answered.
     """
 
     @property
@@ -32,6 +33,7 @@ class Server(Protocol):
     def request_of(
         self, scope: Scope, principal: Principal
     ) -> AbstractContextManager[Callable[[int], None]]: ...
+    def observe(self, operation: str, status: int, seconds: float) -> None: ...
     async def feed(
         self, scope: Scope, operation: Operation, call: Call, judge: Judge, under_way: ExitStack
     ) -> ASGIApp: ...

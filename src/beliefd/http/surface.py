@@ -109,6 +109,10 @@ class Surface:
     def count_request(self, principal: Principal) -> None:
         self.metrics.rates.count(principal.id, self.in_force.policy.bounds.requests_per_second)
 
+    def observe(self, operation: str, status: int, seconds: float) -> None:
+        """A request for a page was answered."""
+        self.metrics.observe(operation, status, seconds)
+
     @contextmanager
     def request_of(self, scope: Scope, principal: Principal) -> Iterator[Callable[[int], None]]:
         """A request for a page: it counts, and has a place until it is answered.

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from beliefd.client import Client
 
 TOOL: Final = "pool.set_limit"
+WHY: Final = "Checkouts waited 40 ms for a connection: with 200, a batch job that holds 163 leaves too few."
 AFTERWARDS: Final = ("the_limit_was_too_low", "connections_leak")
 PATIENCE_SECONDS: Final = 3600.0
 SHORT_SECONDS: Final = 0.1
@@ -30,6 +31,7 @@ def ask_you(demo: DemoRun) -> None:
         "kind": "tool_call",
         "tool_id": TOOL,
         "args": {"max_connections": LIMIT_WANTED},
+        "rationale": WHY,
         "capability_token": issued.token,
         "idempotency_key": "limit-1",
     }

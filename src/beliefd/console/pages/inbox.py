@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from itertools import islice
 from typing import Final, get_args
-from urllib.parse import parse_qsl, urlencode
+from urllib.parse import parse_qsl, quote, urlencode
 
 from msgspec import Struct
 
@@ -79,6 +79,13 @@ class Next(Struct, frozen=True):
     count: int
 
 
+class Informed(Struct, frozen=True):
+    """So many items, or more."""
+
+    count: int
+    more: bool
+
+
 class Found(Struct):
     """All that waits, or as much of it as is looked at."""
 
@@ -119,8 +126,16 @@ async def waiting(visitor: Visitor) -> Seen:
         "statuses": get_args(ApprovalStatus),
         "space": space,
         "placed": await visitor.asker.is_placed(),
+        "informed": await _informed(visitor, space) if status == "pending" else None,
     }
     return Seen("inbox.html", values)
+
+
+async def _informed(visitor: Visitor, space: str) -> Informed:
+    """How much is there for information: it is in no list that somebody sees who only decides."""
+    asked = {"limit": LISTED, "status": "information", "space": space}
+    found: Inbox = await visitor.asker.ask("list_approvals", query=asked)
+    return Informed(len(found.approvals), found.next is not None)
 
 
 def _newest(row: Row) -> str:
@@ -132,6 +147,14 @@ async def next_item(visitor: Visitor, but: str) -> Next:
     found = await _all(visitor, "pending", "")
     rows = riskiest_first([row for row in found.rows if row.approval_id != but])
     return Next(rows[0] if rows else None, len(rows))
+
+
+async def place_after(visitor: Visitor, approval_id: str) -> str:
+    """Where whoever leaves an item undecided goes on: to the one below it, and after the last to the list."""
+    rows = riskiest_first((await _all(visitor, "pending", "")).rows)
+    names = [row.approval_id for row in rows]
+    at = names.index(approval_id) + 1 if approval_id in names else 0
+    return f"/inbox/{quote(names[at], safe='')}" if at < len(names) else "/inbox"
 
 
 async def seen(visitor: Visitor) -> Seen:

@@ -39,6 +39,13 @@ class Rule(Struct, frozen=True):
     when: Any
     use: RuleUse | None
 
+    @property
+    def does(self) -> str:
+        """What it comes to, in one word where one is enough: a deny that asks on failure asks."""
+        if self.effect == "deny" and self.on_fail:
+            return {"block": "deny"}.get(self.on_fail, self.on_fail)
+        return f"allow, else {self.on_fail}" if self.effect == "allow" and self.on_fail else self.effect
+
     @classmethod
     def of(cls, name: str, one: Any, use: RuleUse | None) -> "Rule":
         told = one if isinstance(one, dict) else {}

@@ -42,8 +42,19 @@ async def shown(visitor: Visitor) -> Seen:
         # What it rests on is not looked up again each second.
         "picture": "" if told["going"] else lineage(await _nodes(visitor, found)),
         "traced": TRACED,
+        "called": {} if told["going"] else await _titles(visitor, found),
     }
     return Seen("proposition.html", values)
+
+
+async def _titles(visitor: Visitor, found: PropositionView) -> dict[str, str]:
+    """What its sessions are called, as far as that can be read."""
+    titles = {}
+    for one in found.sessions[:TRACED]:
+        now = await _asked(visitor, "query_belief", {"session_id": one.session_id})
+        if now is not None:
+            titles[one.session_id] = now.title
+    return titles
 
 
 def _steps(why: PropositionWhy | None) -> dict[str, Any]:

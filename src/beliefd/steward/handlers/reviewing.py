@@ -25,7 +25,8 @@ LOOKED_AT_BYTES: Final = 32 << 20
 """So much of the ledgers is read for one answer, of the newest sessions first."""
 SESSIONS: Final = 500
 ROWS: Final = 10_000
-CHUNK: Final = 250
+CHUNK: Final = 125
+"""Half of what a page waits for (`console.questions.FEW`): pages shown meanwhile wait for one piece."""
 CHUNK_BYTES: Final = 1 << 20
 AT_ONCE: Final = 2
 """So many look at once: each holds a list of sessions and a piece of a ledger."""

@@ -47,6 +47,7 @@ from beliefd.steward.write.queued import (
     recorded_request,
     request_hash_of,
 )
+from beliefd.steward.write.refusals import tell_refused
 from beliefd.steward.write.room import Written, on_account_of, refuse_too_large
 from beliefd.steward.write.sealed import SealedRefusals
 from beliefd.steward.write.withholding import (
@@ -413,6 +414,7 @@ class Turn:
         decided = ports.counts.decided
         for verdict in self._verdicts:
             decided[verdict] += 1
+        tell_refused(self._session_id, self._outcomes)
         for call, outcome in self._outcomes:
             if not isinstance(outcome, BeliefdError) and not outcome.repeated:
                 payer = on_account_of(call.principal, outcome.event)
