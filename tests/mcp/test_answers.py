@@ -57,5 +57,7 @@ def test_what_is_passed_on_as_it_came_is_what_the_tables_make_of_it(spoken: str,
 
 
 def test_what_is_no_result_of_texts_is_left_to_the_tables() -> None:
-    for result in ([], "x", None, {"content": [{"type": "image", "data": "", "mimeType": "x"}]}):
+    image = {"content": [{"type": "image", "data": "", "mimeType": "x"}]}
+    others: tuple[Any, ...] = ([], "x", None, image)
+    for result in others:
         assert as_plain(result, "2025-11-25", "2025-11-25") is None

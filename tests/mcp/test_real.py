@@ -175,7 +175,7 @@ def test_a_call_of_a_tool_that_hangs_is_given_up_when_the_time_of_policy_is_over
             assert "timed out" in text_of(hung)
             waited = re.findall(r"timed out after ([\d.]+) seconds", text_of(hung))
             assert all(float(one) <= 1 for one in waited), "the permit lasts longer than the call may take"
-            assert bool(waited) is (way == "streams")
+            assert waited, "it says how long it was waited for"
             assert text_of(await client.call_tool("write", {"text": "after"})) == "written"
 
     async def scenario() -> None:

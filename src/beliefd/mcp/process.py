@@ -95,6 +95,21 @@ def instead_of(line: bytes) -> Frame | None:
     return frame_in(_error_under(line[:KEPT_ENDS], line[-KEPT_ENDS:], "the answer is no JSON"))
 
 
+def divert(reader: asyncio.StreamReader, most: int, takes: Callable[[bytes], bool]) -> None:
+    """Hand messages to `takes` as they arrive. Whoever reads gets those that it does not take.
+
+    A reader is woken by a task switch; what is ours does not wait for that.
+    """
+    lines, kept = Lines(most), reader.feed_data
+
+    def feed_data(chunk: bytes) -> None:
+        for line in lines.fed(chunk):
+            if not takes(line):
+                kept(line + b"\n")
+
+    reader.feed_data = feed_data  # type: ignore[method-assign,assignment]
+
+
 class Budget:
     """So many per second; what comes beyond that is dropped and counted."""
 
@@ -176,12 +191,15 @@ async def _read(
 ) -> None:
     assert process.stdout is not None  # noqa: S101 - it is a pipe
     lines, budget = Lines(limits.message_bytes), Budget(limits.notifications_per_second)
+
+    def takes(line: bytes) -> bool:
+        frame = frame_in(line) or instead_of(line)
+        return frame is not None and requests.takes(frame, budget.allows)
+
+    divert(process.stdout, limits.message_bytes, takes)
     async with incoming:
         while chunk := await process.stdout.read(CHUNK):
             for line in lines.fed(chunk):
-                frame = frame_in(line) or instead_of(line)
-                if frame is not None and requests.takes(frame, budget.allows):
-                    continue
                 message = parsed(line, budget)
                 if message is None:
                     continue

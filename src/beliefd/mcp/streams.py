@@ -17,7 +17,7 @@ from mcp.server.stdio import stdio_server
 from mcp.shared.message import SessionMessage
 
 from beliefd.mcp.frames import write_line
-from beliefd.mcp.process import CHUNK, Lines
+from beliefd.mcp.process import CHUNK, Lines, divert
 from beliefd.protocol.operation import MIB
 
 MESSAGE_BYTES: Final = 16 * MIB
@@ -40,10 +40,12 @@ async def standard_streams(takes: Takes | None = None) -> AsyncGenerator[Any, No
             yield streams
         return
     reader, writer = await _pipes()
+    if takes is not None:
+        divert(reader, MESSAGE_BYTES, lambda line: takes(line, writer))
     incoming, read = anyio.create_memory_object_stream[SessionMessage | Exception](0)
     write, outgoing = anyio.create_memory_object_stream[SessionMessage](0)
     tasks = [
-        asyncio.create_task(_read(reader, incoming, lambda line: takes is not None and takes(line, writer))),
+        asyncio.create_task(_read(reader, incoming)),
         asyncio.create_task(_write(writer, outgoing)),
     ]
     try:
@@ -72,12 +74,12 @@ async def _pipes() -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
     return reader, asyncio.StreamWriter(transport, protocol, None, loop)
 
 
-async def _read(reader: asyncio.StreamReader, incoming: Any, takes: Callable[[bytes], bool]) -> None:
+async def _read(reader: asyncio.StreamReader, incoming: Any) -> None:
     lines = Lines(MESSAGE_BYTES)
     async with incoming:
         while chunk := await reader.read(CHUNK):
             for line in lines.fed(chunk):
-                if not line.strip() or takes(line):
+                if not line.strip():
                     continue
                 try:
                     message = types.jsonrpc_message_adapter.validate_json(line, by_name=False)
