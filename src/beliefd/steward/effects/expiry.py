@@ -23,7 +23,8 @@ from beliefd.steward.projections.inbox import RUNNING, row_of
 from beliefd.steward.write.positions import Positions
 from beliefd.steward.write.queued import Outcome
 from beliefd.steward.write.submitting import Submit
-from beliefd.stores.base import InboxRow, StorageUnavailable, Store
+from beliefd.stores.base import StorageUnavailable, Store
+from beliefd.stores.projections import InboxRow
 
 log = logging.getLogger("beliefd.expiry")
 CLOCKWORK: Final = Principal(id="steward://expiry", role=Role.TOOL, tier=Tier.READ_ONLY.name)

@@ -29,7 +29,8 @@ from beliefd.steward.policies import PolicyInForce
 from beliefd.steward.spaces import Spaces
 from beliefd.steward.write.positions import Positions
 from beliefd.steward.write.submitting import Submit, raise_if_refused, submit_for, submit_on_behalf
-from beliefd.stores.base import ContentErased, Quota, QuotaExceeded, Store
+from beliefd.stores.base import Store
+from beliefd.stores.content import ContentErased, Quota, QuotaExceeded
 
 
 class CallHandlers(Struct, frozen=True):

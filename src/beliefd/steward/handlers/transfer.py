@@ -43,7 +43,9 @@ from beliefd.steward.projections import all_projected
 from beliefd.steward.write.positions import Positions
 from beliefd.steward.write.submitting import Submit
 from beliefd.steward.write.system import SystemLedger
-from beliefd.stores.base import INBOX, Append, ContentErased, HeadMoved, Store
+from beliefd.stores.base import Append, HeadMoved, Store
+from beliefd.stores.content import ContentErased
+from beliefd.stores.projections import INBOX
 
 MERGE_ATTEMPTS = 50
 EXPORT_CHUNK = 256

@@ -57,7 +57,8 @@ from beliefd.steward.write.withholding import (
     policy_of,
     withheld,
 )
-from beliefd.stores.base import TOKENS, Append, Row, SavedState, Store, UsedKey
+from beliefd.stores.base import Append, SavedState, Store, UsedKey
+from beliefd.stores.projections import TOKENS, Row
 
 TRANSFERS: Final = Principal(id="steward://transfers", role=Role.TOOL, tier=Tier.READ_ONLY.name)
 """Who writes into a ledger from elsewhere that it is from there."""
