@@ -44,7 +44,7 @@ from beliefd.steward import buckets, chains, collecting, directory, feeds, offlo
 from beliefd.steward.bootstrap import bootstrap
 from beliefd.steward.effects import webhook
 from beliefd.steward.effects.anchored import Anchor, Anchored
-from beliefd.steward.facts import citing, examining, finder, origin, shares, threats
+from beliefd.steward.facts import citing, examining, origin, shares, submissions, threats
 from beliefd.steward.handlers import batch, concluded
 from beliefd.steward.handlers.shared import PAGE_BYTES
 from beliefd.steward.signin import verifier
@@ -215,7 +215,7 @@ CACHES: Final[tuple[tuple[str, int, str], ...]] = (
     ("spaces of sessions", spaces.MOST_SESSIONS, "sessions; then all are forgotten"),
     ("counts of what principals take up in the store", shares.MOST_KNOWN, "then all are forgotten"),
     ("requests per second", buckets.MOST, "principals; those who make the fewest go first"),
-    ("bundles per window", finder.MOST_SPEAKERS, "principals; more if they spoke within the window"),
+    ("bundles per window", submissions.MOST_SPEAKERS, "principals; more if they spoke within the window"),
     ("people who signed in", verifier.REMEMBERED, "tokens; the oldest goes first"),
     ("paths of verbs", direct.KNOWN_PATHS, "paths; the one unused for longest goes first"),
     ("what sessions were told", origin.MAX_SESSIONS, "sessions; the one unused for longest goes first"),

@@ -17,7 +17,7 @@ from beliefd.ledger.envelope import LedgerBroken
 from beliefd.steward.effects.runs import overdue_run
 from beliefd.steward.effects.tools import overdue_call
 from beliefd.steward.environment import Environment
-from beliefd.steward.facts.finder import Attachments
+from beliefd.steward.facts.attachments import Attachments
 from beliefd.steward.failures import not_found
 from beliefd.steward.projections.inbox import RUNNING, row_of
 from beliefd.steward.write.positions import Positions

@@ -183,7 +183,7 @@ class Turn:
         if not is_examined(command):
             return None
         if call.recent is None:  # a call that is decided again has still been made once
-            call.recent = finder.count(command, call.principal, policy)
+            call.recent = finder.submissions.count(command, call.principal, policy)
         # What is due counts already: nothing is looked up for what was said elsewhere.
         session = self.session if self.session is None else as_it_counts(self.session, self._due)
         found = await finder.findings(
