@@ -16,7 +16,8 @@ from beliefd.kernel.substrate.events import CallStarted, CallStopped, CandidateR
 from beliefd.kernel.substrate.outcomes import cannot_report, label_of
 from beliefd.kernel.substrate.state import Reported, ToolCall
 from beliefd.kernel.values import DEFAULT_SPACE, Role
-from beliefd.protocol.substrate import CallView, CandidateAnswer, OutcomeRequest, ReportedOutcome
+from beliefd.protocol.calls import CallView, OutcomeRequest, ReportedOutcome
+from beliefd.protocol.substrate import CandidateAnswer
 from beliefd.protocol.wire import convert
 from beliefd.steward.call import Call
 from beliefd.steward.effects.background import Background

@@ -14,7 +14,7 @@ from beliefd.kernel.substrate.events import CapabilityIssued, CapabilityRevoked
 from beliefd.kernel.substrate.issuing import rules_for, still_held
 from beliefd.kernel.substrate.reserving import left_of
 from beliefd.kernel.values import Principal
-from beliefd.protocol.substrate import (
+from beliefd.protocol.capabilities import (
     CapabilityLevel,
     CapabilityPage,
     CapabilityRequest,

@@ -29,13 +29,13 @@ from beliefd.kernel.substrate.state import GENESIS_SNAPSHOT, MemoryState, ToolCa
 from beliefd.kernel.values import seconds
 from beliefd.ledger.envelope import LedgerBroken, read
 from beliefd.ledger.replay import Position
+from beliefd.protocol.calls import Permit
 from beliefd.protocol.substrate import (
     CallRequest,
     CandidateAnswer,
     MemoryAnswer,
     MemoryPage,
     MemoryView,
-    Permit,
     ProposalAnswer,
     ProposalRequest,
     StateAnswer,
