@@ -31,15 +31,10 @@ from beliefd.kernel.claims import bundle
 from beliefd.kernel.values import MAX_NOTES
 from beliefd.ledger import state_hash
 from beliefd.policy import files, watch
-from beliefd.protocol.beliefs import (
-    LISTED,
-    LISTED_SHORT,
-    MAX_METADATA,
-    METADATA_SHORT,
-    SURVIVORS_PAGE,
-)
+from beliefd.protocol.beliefs import MAX_METADATA, SURVIVORS_PAGE
 from beliefd.protocol.ledger import AUDIT_PAGE, CONCLUSIONS_PAGE, SOLE_NAMES, SOLE_SPEAKERS
 from beliefd.protocol.operations import OPERATIONS
+from beliefd.protocol.snapshots import LISTED, LISTED_SHORT, METADATA_SHORT
 from beliefd.steward import buckets, chains, collecting, directory, feeds, offload, spaces
 from beliefd.steward.bootstrap import bootstrap
 from beliefd.steward.effects import webhook
