@@ -28,6 +28,7 @@ from beliefd.http import protocol as http_protocol
 from beliefd.kernel import canonical, json_bounds, limits, values
 from beliefd.kernel import policy as kernel_policy
 from beliefd.kernel.claims import bundle
+from beliefd.kernel.claims import policy as claims_policy
 from beliefd.kernel.values import MAX_NOTES
 from beliefd.ledger import state_hash
 from beliefd.policy import files, watch
@@ -182,7 +183,7 @@ LIMITS: Final[tuple[tuple[str, int | float, str], ...]] = (
     ("evidence of a bundle", bundle.MAX_POINTERS_IN_ALL, "pointers"),
     ("calls that a bundle or an elimination cites", citing.MOST_HEARD, "whose results are looked at"),
     ("stored contents that a bundle cites", examining.MOST_HASHED, "that are hashed again"),
-    ("text of a bundle that detectors read", kernel_policy.MAX_READ_BYTES, "bytes, then the gate defers"),
+    ("text of a bundle that detectors read", claims_policy.MAX_READ_BYTES, "bytes, then the gate defers"),
     ("text that the event loop reads itself", threats.IN_PLACE, "bytes of a bundle; more goes to a thread"),
     (
         "the same for all callers",

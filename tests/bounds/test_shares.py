@@ -10,12 +10,13 @@ from typing import Any
 
 import pytest
 
+from beliefd.kernel.claims.policy import AdversarialPolicy
 from beliefd.kernel.claims.threat import Threat
 from beliefd.kernel.errors import BeliefdError, Code
 from beliefd.kernel.event import Refused
 from beliefd.kernel.experiments.commands import StartRun
 from beliefd.kernel.experiments.events import RunStarted
-from beliefd.kernel.policy import AdversarialPolicy, Policy
+from beliefd.kernel.policy import Policy
 from beliefd.kernel.scheduling.commands import Interrupt
 from beliefd.kernel.substrate.commands import RecordOutcome
 from beliefd.kernel.system.state import SYSTEM
