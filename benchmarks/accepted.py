@@ -7,9 +7,9 @@ from typing import Final
 import msgspec
 
 import beliefd
+from beliefd.kernel.claims.policy import MAX_READ_BYTES
 from beliefd.kernel.json_bounds import weighed
 from beliefd.kernel.limits import LimitsPolicy
-from beliefd.kernel.policy import MAX_READ_BYTES
 from beliefd.policy.files import MAX_BYTES
 from beliefd.steward.handlers.batch import MAX_LINES
 from beliefd.testing.world import ONTOLOGY

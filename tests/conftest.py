@@ -15,7 +15,10 @@ settings.register_profile("promises", deadline=None, suppress_health_check=[Heal
 settings.load_profile("promises")
 
 pytest.register_assert_rewrite(
-    "beliefd.testing.appends", "beliefd.testing.store_contract", "beliefd.testing.world"
+    "beliefd.testing.appends",
+    "beliefd.testing.head_contract",
+    "beliefd.testing.store_contract",
+    "beliefd.testing.world",
 )
 
 

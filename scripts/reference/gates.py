@@ -21,21 +21,18 @@ from beliefd.kernel.claims.bundle import (
 from beliefd.kernel.claims.findings import ClaimFindings
 from beliefd.kernel.claims.gates import GATES
 from beliefd.kernel.claims.gates.result import GateInput, GateResult
+from beliefd.kernel.claims.policy import (
+    MAX_READ_BYTES,
+    EvidencePolicy,
+    MeasurementRule,
+    SecurityPolicy,
+    UncertaintyPolicy,
+)
 from beliefd.kernel.claims.resolving import standings
 from beliefd.kernel.claims.standing import CitedReceipt, ClaimStanding, MeasuredStanding
 from beliefd.kernel.claims.threat import Threat
 from beliefd.kernel.labels import Bringer
-from beliefd.kernel.policy import (
-    MAX_READ_BYTES,
-    ApprovalPolicy,
-    EvidencePolicy,
-    MeasurementRule,
-    Policy,
-    SecurityPolicy,
-    TierRaise,
-    TiersPolicy,
-    UncertaintyPolicy,
-)
+from beliefd.kernel.policy import ApprovalPolicy, Policy, TierRaise, TiersPolicy
 from beliefd.kernel.values import Principal, Role, Tier
 
 NOW: Final = "2026-01-01T12:00:00Z"

@@ -28,23 +28,19 @@ from beliefd.http import protocol as http_protocol
 from beliefd.kernel import canonical, json_bounds, limits, values
 from beliefd.kernel import policy as kernel_policy
 from beliefd.kernel.claims import bundle
+from beliefd.kernel.claims import policy as claims_policy
 from beliefd.kernel.values import MAX_NOTES
 from beliefd.ledger import state_hash
 from beliefd.policy import files, watch
-from beliefd.protocol.beliefs import (
-    LISTED,
-    LISTED_SHORT,
-    MAX_METADATA,
-    METADATA_SHORT,
-    SURVIVORS_PAGE,
-)
+from beliefd.protocol.beliefs import MAX_METADATA, SURVIVORS_PAGE
 from beliefd.protocol.ledger import AUDIT_PAGE, CONCLUSIONS_PAGE, SOLE_NAMES, SOLE_SPEAKERS
 from beliefd.protocol.operations import OPERATIONS
+from beliefd.protocol.snapshots import LISTED, LISTED_SHORT, METADATA_SHORT
 from beliefd.steward import buckets, chains, collecting, directory, feeds, offload, spaces
 from beliefd.steward.bootstrap import bootstrap
 from beliefd.steward.effects import webhook
 from beliefd.steward.effects.anchored import Anchor, Anchored
-from beliefd.steward.facts import citing, examining, finder, origin, shares, threats
+from beliefd.steward.facts import citing, examining, origin, shares, submissions, threats
 from beliefd.steward.handlers import batch, concluded
 from beliefd.steward.handlers.shared import PAGE_BYTES
 from beliefd.steward.signin import verifier
@@ -187,7 +183,7 @@ LIMITS: Final[tuple[tuple[str, int | float, str], ...]] = (
     ("evidence of a bundle", bundle.MAX_POINTERS_IN_ALL, "pointers"),
     ("calls that a bundle or an elimination cites", citing.MOST_HEARD, "whose results are looked at"),
     ("stored contents that a bundle cites", examining.MOST_HASHED, "that are hashed again"),
-    ("text of a bundle that detectors read", kernel_policy.MAX_READ_BYTES, "bytes, then the gate defers"),
+    ("text of a bundle that detectors read", claims_policy.MAX_READ_BYTES, "bytes, then the gate defers"),
     ("text that the event loop reads itself", threats.IN_PLACE, "bytes of a bundle; more goes to a thread"),
     (
         "the same for all callers",
@@ -215,7 +211,7 @@ CACHES: Final[tuple[tuple[str, int, str], ...]] = (
     ("spaces of sessions", spaces.MOST_SESSIONS, "sessions; then all are forgotten"),
     ("counts of what principals take up in the store", shares.MOST_KNOWN, "then all are forgotten"),
     ("requests per second", buckets.MOST, "principals; those who make the fewest go first"),
-    ("bundles per window", finder.MOST_SPEAKERS, "principals; more if they spoke within the window"),
+    ("bundles per window", submissions.MOST_SPEAKERS, "principals; more if they spoke within the window"),
     ("people who signed in", verifier.REMEMBERED, "tokens; the oldest goes first"),
     ("paths of verbs", direct.KNOWN_PATHS, "paths; the one unused for longest goes first"),
     ("what sessions were told", origin.MAX_SESSIONS, "sessions; the one unused for longest goes first"),

@@ -14,10 +14,10 @@ from beliefd.client.requests import Request, decoded
 from beliefd.client.synchronous import Calls
 from beliefd.kernel.policy import Policy
 from beliefd.kernel.values import Principal
-from beliefd.protocol.beliefs import snapshot_in
 from beliefd.protocol.ledger import LedgerRows
 from beliefd.protocol.operation import A, File
 from beliefd.protocol.rights import EVERYTHING, Rights
+from beliefd.protocol.snapshots import snapshot_in
 from beliefd.steward.bootstrap import Runtime, start
 from beliefd.steward.call import Call
 from beliefd.steward.directory import LOCAL_AGENT

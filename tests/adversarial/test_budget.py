@@ -13,9 +13,9 @@ import pytest
 from beliefd.adversarial import assess
 from beliefd.adversarial.phrases import WORDS
 from beliefd.kernel.claims.findings import ClaimFindings
+from beliefd.kernel.claims.policy import MAX_READ_BYTES, AdversarialPolicy
 from beliefd.kernel.claims.threat import Threat
 from beliefd.kernel.limits import LimitsPolicy
-from beliefd.kernel.policy import MAX_READ_BYTES, AdversarialPolicy
 from beliefd.ledger.envelope import read
 from beliefd.steward.directory import LOCAL_AGENT
 from beliefd.steward.facts import threats

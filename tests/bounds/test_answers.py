@@ -12,10 +12,11 @@ from beliefd.client.policy import PolicyCalls
 from beliefd.embedded import send
 from beliefd.http.encoding import PIECE, encode, encode_in_pieces, is_large
 from beliefd.kernel.errors import BeliefdError, Code
-from beliefd.protocol.beliefs import LISTED, LISTED_SHORT, MAX_METADATA, METADATA_SHORT
+from beliefd.protocol.beliefs import MAX_METADATA
 from beliefd.protocol.ledger import CONCLUSIONS_PAGE, SOLE_NAMES, AuditPage, Why
 from beliefd.protocol.reviewing import PolicyReview
 from beliefd.protocol.rights import EVERYTHING
+from beliefd.protocol.snapshots import LISTED, LISTED_SHORT, METADATA_SHORT
 from beliefd.steward.handlers import reviewing, shared
 from beliefd.testing.frozen import Clock
 from beliefd.testing.world import ONTOLOGY, ROOT, World

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from beliefd.kernel.claims.commands import SubmitClaims
 from beliefd.steward.bootstrap import bootstrap
 from beliefd.steward.effects.tools import Turns
-from beliefd.steward.facts import finder as finder_module
+from beliefd.steward.facts import submissions as submissions_module
 from beliefd.steward.handlers.claims import read_bundle
 from beliefd.stores.memory import MemoryStore
 from beliefd.testing.world import AGENT, policy
@@ -19,20 +19,20 @@ from tests.claims.support import bundle
 
 def test_who_was_silent_for_a_window_is_forgotten_and_others_are_not(monkeypatch: pytest.MonkeyPatch) -> None:
     clock = SimpleNamespace(now=1_000.0)
-    monkeypatch.setattr(finder_module, "MOST_SPEAKERS", 3)
-    monkeypatch.setattr(finder_module, "time", SimpleNamespace(monotonic=lambda: clock.now))
+    monkeypatch.setattr(submissions_module, "MOST_SPEAKERS", 3)
+    monkeypatch.setattr(submissions_module, "time", SimpleNamespace(monotonic=lambda: clock.now))
     rules = policy(security={"rate_limit": 1, "rate_window_seconds": 60})
-    finder = bootstrap(MemoryStore()).steward.finder
+    submissions = bootstrap(MemoryStore()).steward.finder.submissions
     said = SubmitClaims(bundle=read_bundle(bundle()))
 
     def count(number: int) -> int:
-        return finder.count(said, replace(AGENT, id=f"agent://{number}"), rules)
+        return submissions.count(said, replace(AGENT, id=f"agent://{number}"), rules)
 
     assert [count(number) for number in range(3)] == [0, 0, 0]
     clock.now += 30
     assert (count(0), count(3)) == (1, 0)
     clock.now += 31
-    assert (count(4), sorted(finder._spoken)) == (0, ["agent://0", "agent://3", "agent://4"])
+    assert (count(4), sorted(submissions._spoken)) == (0, ["agent://0", "agent://3", "agent://4"])
     assert count(0) == 1, "it spoke within the window"
 
 

@@ -15,7 +15,7 @@ from beliefd.kernel.values import Role, Tier
 from beliefd.protocol.approvals import ApprovalCard
 from beliefd.protocol.claims import JudgedBundle
 from beliefd.steward.projections.inbox import all_rows
-from beliefd.stores.base import InboxRow
+from beliefd.stores.projections import InboxRow
 from beliefd.testing.world import AGENT, World, refused
 
 GATE_NAMES = ("evidence", "uncertainty", "security", "adversarial", "human")

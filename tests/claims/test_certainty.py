@@ -11,10 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import UNSET
 
+from beliefd.kernel.claims.policy import MeasurementRule, UncertaintyPolicy
 from beliefd.kernel.claims.standing import ClaimStanding
 from beliefd.kernel.errors import BeliefdError, Code
 from beliefd.kernel.measurements.state import gist_digest, words_digest
-from beliefd.kernel.policy import MeasurementRule, UncertaintyPolicy
 from beliefd.protocol.claims import JudgedBundle
 from beliefd.testing.world import World, policy, refused
 from tests.claims.support import DECLARED, UNNAMED, bundle, claim, nothing_happens

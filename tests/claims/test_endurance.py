@@ -20,7 +20,9 @@ from beliefd.ledger.envelope import read
 from beliefd.ledger.state_hash import STATE_HASH_EVERY, state_hash
 from beliefd.protocol.approvals import DecidedApproval
 from beliefd.protocol.claims import JudgedBundle
-from beliefd.stores.base import Append, InboxRow, Within
+from beliefd.stores.base import Append
+from beliefd.stores.projections import InboxRow
+from beliefd.stores.within import Within
 from beliefd.testing.frozen import Clock
 from beliefd.testing.world import AGENT, ROOT, World, policy, refused
 from tests.claims.conftest import Build

@@ -20,7 +20,7 @@ from beliefd.kernel.claims.threat import Signal, Threat
 from beliefd.kernel.errors import Code
 from beliefd.kernel.values import Principal, Role
 from beliefd.ledger.envelope import read
-from beliefd.steward.facts.finder import Attachments
+from beliefd.steward.facts.attachments import Attachments
 from beliefd.steward.facts.threats import MAX_OWN, MAX_RUNNING, Detector
 from beliefd.steward.handlers.claims import read_bundle
 from beliefd.stores.memory import MemoryStore

@@ -19,6 +19,7 @@ from beliefd.kernel.claims.bundle import ClaimBundle
 from beliefd.kernel.claims.commands import SubmitClaims
 from beliefd.kernel.claims.events import BundleGated
 from beliefd.kernel.claims.findings import ClaimFindings
+from beliefd.kernel.claims.policy import AdversarialPolicy, EvidencePolicy, SecurityPolicy, UncertaintyPolicy
 from beliefd.kernel.claims.threat import Signal, Threat
 from beliefd.kernel.claims.tiers import tiers_of
 from beliefd.kernel.commands import Command
@@ -26,15 +27,7 @@ from beliefd.kernel.decide import decide
 from beliefd.kernel.event import Refused
 from beliefd.kernel.evolve import begin, evolve
 from beliefd.kernel.facts import Facts
-from beliefd.kernel.policy import (
-    AdversarialPolicy,
-    ApprovalPolicy,
-    ApproverRule,
-    EvidencePolicy,
-    Policy,
-    SecurityPolicy,
-    UncertaintyPolicy,
-)
+from beliefd.kernel.policy import ApprovalPolicy, ApproverRule, Policy
 from beliefd.kernel.state import Session
 from beliefd.kernel.values import Principal, Role
 from beliefd.ledger.chain import policy_hash, seal

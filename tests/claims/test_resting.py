@@ -12,11 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from beliefd.kernel.claims.findings import ClaimFindings
+from beliefd.kernel.claims.policy import EvidencePolicy, EvidenceState
 from beliefd.kernel.claims.resolving import standings
 from beliefd.kernel.claims.threat import Threat
 from beliefd.kernel.claims.tiers import NAMES
 from beliefd.kernel.errors import Code
-from beliefd.kernel.policy import EvidencePolicy, EvidenceState
 from beliefd.kernel.substrate.echo import MOST_PUT_IN
 from beliefd.kernel.values import Tier
 from beliefd.protocol.claims import JudgedBundle

@@ -12,7 +12,7 @@ from beliefd.kernel.event import Refused
 from beliefd.kernel.values import Principal, Role
 from beliefd.ledger.envelope import read
 from beliefd.steward.effects.expiry import CLOCKWORK
-from beliefd.stores.base import InboxRow
+from beliefd.stores.projections import InboxRow
 from beliefd.testing.world import World, policy, refused
 from tests.claims.conftest import Build
 from tests.claims.support import GATE_NAMES, bundle, claim, delete, inbox_is_the_fold_of_all_ledgers

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from beliefd.cli.views import modules
 from beliefd.protocol.visible import BLANK, visible, visible_json, visible_lines
 from beliefd.steward.effects.webhook import _message
-from beliefd.stores.base import InboxRow
+from beliefd.stores.projections import InboxRow
 from beliefd.testing.world import World
 from tests.claims.support import bundle, claim
 from tests.cli.runner import answer, beliefd

@@ -11,7 +11,7 @@ from beliefd.kernel.values import later
 from beliefd.ledger.envelope import read
 from beliefd.steward import collecting
 from beliefd.steward.collecting import collect
-from beliefd.stores.base import KeptContent
+from beliefd.stores.content import KeptContent
 from beliefd.testing.world import AGENT, World, policy, refused
 from tests.claims.support import bundle, claim, pointer
 

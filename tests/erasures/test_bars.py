@@ -11,7 +11,7 @@ from beliefd.kernel.beliefs.commands import Eliminate
 from beliefd.kernel.errors import Code
 from beliefd.kernel.labels import Bringer
 from beliefd.kernel.values import Role
-from beliefd.stores.base import UNLIMITED, ContentErased
+from beliefd.stores.content import UNLIMITED, ContentErased
 from beliefd.stores.opening import open_store
 from beliefd.stores.sql.content import _putting
 from beliefd.testing.world import AGENT, World, refused

@@ -28,7 +28,8 @@ from beliefd.kernel.values import Principal
 from beliefd.knowledge.graph import GraphRows
 from beliefd.steward.projections import PROJECTIONS, TOUCHED_BY
 from beliefd.steward.projections.graph import graph_rows
-from beliefd.stores.base import Append, Row, Store
+from beliefd.stores.base import Append, Store
+from beliefd.stores.projections import Row
 from beliefd.testing.frozen import Clock
 from beliefd.testing.kernel import KernelSession
 from beliefd.testing.world import AGENT, ANN, ENCODER, NOW, ONTOLOGY

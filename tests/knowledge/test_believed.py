@@ -15,8 +15,8 @@ from beliefd.knowledge import schema as say
 from beliefd.knowledge.graph import LinkRow, NodeRow
 from beliefd.ledger.envelope import Sealed
 from beliefd.stores.archives import Archived, SessionArchived
-from beliefd.stores.base import GRAPH
 from beliefd.stores.memory import MemoryStore
+from beliefd.stores.projections import GRAPH
 from beliefd.testing.world import AGENT, ONTOLOGY, ROOT, World, quiet
 from tests.claims.support import bundle, claim
 from tests.knowledge.story import Story, refuted, supported

@@ -11,8 +11,9 @@ from beliefd.kernel.values import Head
 from beliefd.ledger.envelope import LedgerBroken
 from beliefd.steward.projections.graph import all_rows
 from beliefd.steward.projections.rebuilding import all_sessions, rebuild
-from beliefd.stores.base import Append, Row, Store
+from beliefd.stores.base import Append, Store
 from beliefd.stores.memory import MemoryStore
+from beliefd.stores.projections import Row
 from beliefd.stores.sqlite import SqliteStore
 from tests.knowledge.story import Story, refuted, supported
 

@@ -8,7 +8,7 @@ from beliefd.kernel.values import Principal, Role
 from beliefd.ledger.envelope import Sealed
 from beliefd.ledger.replay import Position
 from beliefd.ledger.state_hash import state_hash
-from beliefd.protocol.beliefs import snapshot_of
+from beliefd.protocol.snapshots import snapshot_of
 from beliefd.steward.bootstrap import Runtime, bootstrap
 from beliefd.steward.handlers.ledger import verify_session
 from beliefd.steward.write.queued import Outcome

@@ -8,12 +8,11 @@ import pytest
 
 from beliefd.kernel.claims.commands import SubmitClaims
 from beliefd.kernel.policy import Policy
-from beliefd.steward.bootstrap import bootstrap
 from beliefd.steward.buckets import LIGHT, Buckets
 from beliefd.steward.directory import LOCAL_AGENT
+from beliefd.steward.facts.submissions import Submissions
 from beliefd.steward.write.room import Written
 from beliefd.stores.base import StorageUnavailable, Taken
-from beliefd.stores.memory import MemoryStore
 from beliefd.stores.postgres import PostgresStore
 from beliefd.stores.sqlite import SqliteStore
 from beliefd.stores.sqlite.file import beside
@@ -192,10 +191,7 @@ def test_bundles_are_counted_over_all_processes_on_one_store() -> None:
     policy = Policy()
     limit = policy.security.rate_limit
     command = SubmitClaims(bundle=None)  # type: ignore[arg-type]  # nobody looks into it
-    finders = [bootstrap(MemoryStore()).steward.finder for _ in range(2)]
-    for finder in finders:
-        finder._buckets = Buckets(shared, clock)
-    here, there = finders
+    here, there = (Submissions(Buckets(shared, clock)) for _ in range(2))
     assert [here.count(command, LOCAL_AGENT, policy) for _ in range(limit)] == list(range(limit))
     asyncio.run(here._buckets.settle())
     there.count(command, LOCAL_AGENT, policy)

@@ -12,8 +12,9 @@ import pytest
 
 from beliefd.cli.commands.doctor import examine
 from beliefd.kernel.canonical import canonical
+from beliefd.kernel.claims.policy import UncertaintyPolicy
 from beliefd.kernel.errors import BeliefdError, Code
-from beliefd.kernel.policy import Policy, UncertaintyPolicy
+from beliefd.kernel.policy import Policy
 from beliefd.kernel.values import Principal, Role
 from beliefd.ledger.chain import policy_hash
 from beliefd.steward.bootstrap import bootstrap, start

@@ -9,8 +9,9 @@ from msgspec.structs import replace
 
 import beliefd
 from beliefd.kernel.canonical import canonical
+from beliefd.kernel.claims.policy import UncertaintyPolicy
 from beliefd.kernel.errors import BeliefdError, Code
-from beliefd.kernel.policy import Policy, UncertaintyPolicy
+from beliefd.kernel.policy import Policy
 from beliefd.kernel.values import Principal, Role
 from beliefd.ledger.chain import policy_hash
 from beliefd.steward.bootstrap import bootstrap

@@ -18,8 +18,9 @@ from beliefd.kernel.values import DEFAULT_SPACE
 from beliefd.ledger.envelope import Sealed
 from beliefd.ledger.replay import Folding, Position, Walk, fold
 from beliefd.ledger.state_hash import STATE_HASH_EVERY
-from beliefd.protocol.beliefs import SURVIVORS_PAGE, BeliefSnapshot, snapshot_of
+from beliefd.protocol.beliefs import SURVIVORS_PAGE, BeliefSnapshot
 from beliefd.protocol.rights import EVERYTHING
+from beliefd.protocol.snapshots import snapshot_of
 from beliefd.steward.bootstrap import bootstrap
 from beliefd.steward.call import Call
 from beliefd.steward.handlers.beliefs import BeliefHandlers

@@ -8,8 +8,9 @@ import asyncpg
 import pytest
 
 from beliefd.ledger.envelope import head_of
-from beliefd.stores.base import HeadMoved, KeptContent, Quota, QuotaExceeded, Store
+from beliefd.stores.base import HeadMoved, Store
 from beliefd.stores.citations import Uncited
+from beliefd.stores.content import KeptContent, Quota, QuotaExceeded
 from beliefd.stores.postgres import PostgresStore
 from beliefd.stores.postgres import schema as postgres_schema
 from beliefd.stores.sqlite import SqliteStore

@@ -5,8 +5,9 @@ from collections.abc import Collection
 
 import pytest
 
-from beliefd.stores.base import StorageUnavailable, Within
+from beliefd.stores.base import StorageUnavailable
 from beliefd.stores.sql.kept import AskedTogether
+from beliefd.stores.within import Within
 
 pytestmark = pytest.mark.anyio
 HERE = ("default",)

@@ -12,7 +12,8 @@ import pytest
 
 from beliefd.kernel.labels import Bringer
 from beliefd.kernel.values import Role
-from beliefd.stores.base import Append, Quota, QuotaExceeded, SavedState, StorageUnavailable
+from beliefd.stores.base import Append, SavedState, StorageUnavailable
+from beliefd.stores.content import Quota, QuotaExceeded
 from beliefd.stores.sqlite import SqliteStore, database
 from beliefd.stores.sqlite.database import connect
 from beliefd.stores.sqlite.schema import MIGRATIONS

@@ -6,26 +6,20 @@ from typing import Any
 import msgspec
 import pytest
 from msgspec import UNSET
-from msgspec.structs import replace
-from rpds import HashTrieMap
 
 from beliefd.kernel.adopted import Adopted
-from beliefd.kernel.errors import Code
-from beliefd.kernel.policy import Policy
-from beliefd.kernel.substrate.arbitration_policy import ArbitrationPolicy
 from beliefd.kernel.substrate.derived import Source
-from beliefd.kernel.substrate.deriving import RuleSet
 from beliefd.kernel.substrate.events import Arbitrated
 from beliefd.kernel.substrate.explaining import explain_call
 from beliefd.kernel.substrate.proposals import DeltaCandidate, Patch
 from beliefd.kernel.substrate.question import Question
-from beliefd.kernel.substrate.rule_reading import MAX_BYTES, TooLarge
 from beliefd.kernel.substrate.tools import ProposalFindings
 from beliefd.ledger.chain import policy_hash
 from beliefd.ledger.envelope import read
 from beliefd.ledger.replay import redecide
 from beliefd.testing.kernel import KernelSession
-from beliefd.testing.world import ENCODER, TOOL, policy, refused
+from beliefd.testing.world import ENCODER, TOOL, policy
+from tests.substrate.orders import CALM, LARGE, derived, order, ruled
 from tests.substrate.support import (
     ALLOW_ALL,
     ToolWorld,
@@ -39,35 +33,7 @@ from tests.substrate.support import (
     tool_call,
     when,
 )
-from tests.substrate.test_asking import confirmed
 from tests.substrate.test_second_language import verifies_elsewhere
-
-LARGE = {
-    "v": 1,
-    "when": when("eq", "fact.order.size", "large"),
-    "derive": {"fact.large": {"v": 1, "order": {"from": "fact.order.id"}}},
-}
-CALM = {"v": 1, "when": when("missing", "fact.large"), "derive": {"fact.calm": {"v": 1}}}
-CONSTRAINTS: dict[str, Any] = {
-    "constraint.all": ALLOW_ALL,
-    "constraint.send": deny("email.send", when=when("exists", "fact.large"), reason="a large order waits"),
-}
-RULES = {"rule.large": LARGE, "rule.calm": CALM}
-
-
-def ruled(rules: dict[str, Any] | None = None, **constraints: Any) -> Policy:
-    """A policy of rules; `constraint.` is put before every name."""
-    named = {f"constraint.{name}": value for name, value in constraints.items()}
-    return policy(constraints={**CONSTRAINTS, **named}, rules=RULES if rules is None else rules)
-
-
-def order(size: str = "large", **more: Any) -> dict[str, Any]:
-    return delta(fact__order={"v": 1, "id": 7, "size": size, **more})
-
-
-def derived(house: ToolWorld, session: str) -> dict[str, Any]:
-    held = house.state(session).substrate
-    return {key: held.symbolic_state[key] for key in held.derived}
 
 
 def test_facts_are_derived_when_something_is_written_and_fall_with_it() -> None:
@@ -183,141 +149,6 @@ def test_a_yes_to_a_change_derives_what_follows_from_it() -> None:
         house.check(session)
 
 
-def test_another_policy_derives_anew_with_the_next_decision() -> None:
-    with ToolWorld(policy=ruled({})) as house:
-        session = house.session()
-        house.encoder.propose(session, [order(), delta(fact__calm=1)])
-        assert derived(house, session) == {}
-        token = house.token(session)
-        house.steward.in_force.adopt(ruled())
-        no = one(house.agent.propose(session, [tool_call("email.send", token, "1", to="a")]))
-        assert no.reason_code == "DENIED"
-        assert derived(house, session) == {"fact.large": {"v": 1, "order": 7}}
-        assert "fact.calm" not in house.state(session).substrate.symbolic_state, "by hand, and not derived"
-        event = house.deltas(session)[-1]
-        assert (event.derived.set.keys(), event.derived.fell) == ({"fact.large"}, ("fact.calm",))
-        assert house.agent.show_state(session).state_snapshot_id == event.event_id
-        house.steward.in_force.adopt(ruled({}))
-        yes = one(house.agent.propose(session, [tool_call("email.send", token, "2", to="a")]))
-        assert yes.verdict == "allow"
-        assert derived(house, session) == {}
-        house.check(session)
-
-
-def test_a_call_that_waits_begins_under_the_rules_of_then() -> None:
-    """It was let through without rules; a yes is carried out under rules that derive what denies it."""
-    asking = deny("email.send", on_fail="ask", reason="look at it")
-    with ToolWorld(policy=ruled({}, ask=asking)) as house:
-        session = house.session()
-        house.encoder.propose(session, [order()])
-        waits = one(
-            house.agent.propose(session, [tool_call("email.send", house.token(session), "1", to="a")])
-        )
-        assert waits.approval_id is not None
-        house.steward.in_force.adopt(ruled(ask=asking))
-        assert "a large order waits" in (house.ann.show_approval(waits.approval_id).cannot_run or "")
-
-
-def test_rules_that_come_into_force_while_one_call_runs_stop_the_next() -> None:
-    with ToolWorld(policy=ruled({}, quick=deny("quick", when=when("exists", "fact.large")))) as house:
-        session = house.session()
-        house.encoder.propose(session, [order()])
-        token = house.token(session)
-        later = ruled(quick=deny("quick", when=when("exists", "fact.large")))
-        house.toolbox.add("slow", lambda: house.steward.in_force.adopt(later))
-        house.toolbox.add("quick", lambda: "ran")
-        answer = house.agent.propose(session, [tool_call("slow", token), tool_call("quick", token)])
-        assert [result.status for result in answer.results] == ["ok", "stopped"]
-        assert codes(answer.results[1]) == ["DENIED"]
-        house.check(session)
-
-
-NEVER = {"v": 1, "effect": "deny", "when": when("exists", "fact.large"), "reason": "no large orders"}
-IN_ECO = {"v": 1, "when": when("not", when("eq", "policy.mode", "normal")), "derive": {"fact.slow": {"v": 1}}}
-NEVER_SLOW = {"v": 1, "effect": "deny", "when": when("exists", "fact.slow")}
-
-
-def test_facts_that_another_policy_derives_keep_its_invariants_or_are_not_there(tmp_path: Path) -> None:
-    with ToolWorld(policy=ruled({})) as house:
-        session = house.session()
-        assert one(house.encoder.propose(session, [order()])).verdict == "allow"
-        token, before = house.token(session), house.state(session).substrate
-        house.steward.in_force.adopt(ruled(**{"invariant.never": NEVER}))
-        no = one(house.agent.propose(session, [tool_call("note.read", token)]))
-        assert (no.verdict, no.reason_code, no.reasons[0].constraint) == (
-            *("deny", "INVARIANT_BROKEN"),
-            "constraint.invariant.never",
-        )
-        still = one(house.encoder.propose(session, [order("large", again=1)]))
-        assert still.reason_code == "INVARIANT_BROKEN"
-        after = house.state(session).substrate
-        assert dict(after.symbolic_state) == dict(before.symbolic_state), "nothing is committed"
-        answer = house.encoder.propose(session, [tool_call("note.read", token), order("small")])
-        assert [one.verdict for one in answer.results] == ["deny", "allow"]
-        assert derived(house, session) == {"fact.calm": {"v": 1}}
-        assert one(house.agent.propose(session, [tool_call("note.read", token)])).verdict == "allow"
-        house.check(session)
-        exported = tmp_path / "ledger.jsonl"
-        exported.write_bytes(house.export(session))
-    verifies_elsewhere(exported)
-
-
-def test_a_call_does_not_begin_on_facts_that_break_an_invariant() -> None:
-    with ToolWorld(policy=ruled({})) as house:
-        session = house.session()
-        house.encoder.propose(session, [order()])
-        token = house.token(session)
-        house.toolbox.add("slow", lambda: house.steward.in_force.adopt(ruled(**{"invariant.never": NEVER})))
-        house.toolbox.add("quick", lambda: "ran")
-        answer = house.agent.propose(session, [tool_call("slow", token), tool_call("quick", token)])
-        assert [result.status for result in answer.results] == ["ok", "stopped"]
-        assert codes(answer.results[1]) == ["INVARIANT_BROKEN"]
-        house.check(session)
-
-
-def test_facts_that_another_mode_derives_keep_invariants_or_are_not_there() -> None:
-    rules = {"rule.slow": IN_ECO}
-    with ToolWorld(policy=ruled(rules, **{"invariant.slow": NEVER_SLOW})) as house:
-        session = house.session()
-        token = house.token(session)
-        assert one(house.agent.propose(session, [tool_call("note.read", token)])).verdict == "allow"
-        house.root.set_mode(session, "eco", reason="a test")
-        no = one(house.agent.propose(session, [tool_call("note.read", token)]))
-        assert (no.reason_code, derived(house, session)) == ("INVARIANT_BROKEN", {})
-        house.root.set_mode(session, "normal", reason="over")
-        assert one(house.agent.propose(session, [tool_call("note.read", token)])).verdict == "allow"
-        house.check(session)
-
-
-def test_a_person_confirms_no_call_on_facts_that_break_an_invariant() -> None:
-    asks = deny("note.read", on_fail="ask")
-    with ToolWorld(policy=ruled({}, look=asks)) as house:
-        session = house.session()
-        house.encoder.propose(session, [order()])
-        waits = one(house.agent.propose(session, [tool_call("note.read", house.token(session))]))
-        card = house.ann.show_approval(waits.approval_id or "")
-        house.steward.in_force.adopt(ruled(look=asks, **{"invariant.never": NEVER}))
-        error = refused(Code.CONFLICT, lambda: house.ann.approve(card))
-        assert "no large orders" in error.message
-        assert "fact.large" not in house.state(session).substrate.symbolic_state
-        house.encoder.propose(session, [order("small")])
-        assert confirmed(house.ann.approve(card)).verdict == "allow"
-        house.check(session)
-
-
-def test_under_the_meaning_of_before_facts_derived_anew_are_committed_as_they_were() -> None:
-    with ToolWorld(policy=ruled({})) as house:
-        session = house.session()
-        house.encoder.propose(session, [order()])
-        token = house.token(session)
-        before = replace(ruled(**{"invariant.never": NEVER}), arbitration=ArbitrationPolicy(meaning=2))
-        house.steward.in_force.adopt(before)
-        assert one(house.agent.propose(session, [tool_call("note.read", token)])).verdict == "allow"
-        assert derived(house, session) == {"fact.large": {"v": 1, "order": 7}}
-        assert [one.provenance for one in house.state(session).substrate.calls.values()] == [UNSET]
-        house.check(session)
-
-
 def test_what_is_read_of_the_policy() -> None:
     constraints = {
         "mode": deny("email.send", when=when("not", when("eq", "policy.mode", "normal"))),
@@ -381,38 +212,6 @@ def test_rules_read_the_policy_and_follow_it() -> None:
         house.clock.advance(301)
         house.agent.propose(session, [tool_call("note.read", token)])
         assert derived(house, session) == {}
-        house.check(session)
-
-
-def test_a_session_that_is_filled_up_is_refused_and_not_worn_out() -> None:
-    rules = {
-        f"rule.{n}": {"v": 1, "derive": {f"fact.copy{n}": {"v": 1, "all": {"from": "fact.big"}}}}
-        for n in range(100)
-    }
-    with ToolWorld(policy=ruled(rules)) as house:
-        session = house.session()
-        no = one(house.encoder.propose(session, [delta(fact__big="x" * (MAX_BYTES // 50))]))
-        assert (no.verdict, no.reason_code) == ("deny", "DERIVED_TOO_LARGE")
-        assert "`rule." in no.reasons[0].text
-        assert derived(house, session) == {}
-        assert one(house.encoder.propose(session, [delta(fact__big="x")])).verdict == "allow"
-        assert len(derived(house, session)) == 100
-        many = {"kind": "delta", "patch": {"set": {f"fact.call.x{n}": {"v": 1} for n in range(1000)}}}
-        assert one(house.encoder.propose(session, [many])).verdict == "allow"
-        house.check(session)
-
-
-def test_too_much_for_new_rules_denies_until_there_is_less() -> None:
-    rules = {"rule.copy": {"v": 1, "derive": {"fact.copy": {"v": 1, "all": {"from": "fact.big"}}}}}
-    with ToolWorld(policy=ruled({})) as house:
-        session = house.session()
-        house.encoder.propose(session, [delta(fact__big="x" * MAX_BYTES)])
-        house.steward.in_force.adopt(ruled(rules))
-        assert one(house.agent.propose(session, [delta(goal__a=1)])).reason_code == "DERIVED_TOO_LARGE"
-        house.steward.in_force.adopt(ruled({}))
-        assert one(house.encoder.propose(session, [remove("fact.big")])).verdict == "allow"
-        house.steward.in_force.adopt(ruled(rules))
-        assert one(house.agent.propose(session, [delta(goal__a=1)])).verdict == "allow"
         house.check(session)
 
 
@@ -495,53 +294,3 @@ def test_node_recomputes_what_was_derived(tmp_path: Path) -> None:
     assert '"state_hash"' in exported.read_text()
     assert '"derived"' in exported.read_text()
     verifies_elsewhere(exported)
-
-
-NOTE = {"v": 1, "derive": {"fact.note": {"v": 1, "x": {"from": "goal.note.t"}}}}
-BOTH = {
-    "v": 1,
-    "when": when("eq", "fact.order.size", "large"),
-    "derive": {"fact.both": {"v": 1, "x": {"from": "goal.note.t"}, "id": {"from": "fact.order.id"}}},
-}
-
-
-@pytest.mark.parametrize(
-    "note", [NOTE, BOTH], ids=["a copy that is always made", "one that waits for a fact"]
-)
-@pytest.mark.parametrize("shape", ["long", "deep"])
-def test_nobody_keeps_out_what_another_writes_by_filling_up_what_is_derived(
-    note: dict[str, Any], shape: str
-) -> None:
-    def filling(much: int) -> dict[str, Any]:
-        value: Any = "x" * much if shape == "long" else 1
-        for _ in range(0 if shape == "long" else much):
-            value = [value]
-        return delta(goal__note={"v": 1, "t": value})
-
-    with ToolWorld(policy=ruled({"rule.note": note, "rule.large": LARGE})) as house:
-        session = house.session()
-        refused_at = MAX_BYTES if shape == "long" else 40
-        while (said := one(house.agent.propose(session, [filling(refused_at)]))).verdict != "allow":
-            assert said.reason_code == "DERIVED_TOO_LARGE"
-            assert said.reasons[0].keys == ("goal.note.t",)
-            refused_at -= MAX_BYTES // 9 if shape == "long" else 1
-        assert refused_at > 20
-        assert one(house.encoder.propose(session, [order(id="7" * 100)])).verdict == "allow"
-        assert "fact.large" in derived(house, session)
-        house.check(session)
-
-
-def test_what_is_too_large_names_the_largest_of_all_that_is_derived() -> None:
-    found = RuleSet(
-        {
-            "rule.a": {"v": 1, "derive": {"fact.a": {"v": 1, "n": {"from": "goal.a"}}}},
-            "rule.b": {"v": 1, "derive": {"fact.b": {"v": 1, "n": {"from": "goal.b"}}}},
-        },
-        lambda _, __: False,
-    )
-    large = {"v": 1, "n": {"v": 1, "t": "x" * (MAX_BYTES - 500)}}
-    values = HashTrieMap({"fact.a": large, "goal.a": large["n"], "goal.b": {"v": 1, "t": "x" * 1_000}})
-    held = HashTrieMap({"fact.a": Source("rule.a", ("goal.a",))})
-    with pytest.raises(TooLarge) as caught:
-        found.settle(values, held, MAX_BYTES - 400, ["goal.b"])
-    assert (caught.value.rule, caught.value.key) == ("rule.a", "fact.a")

@@ -24,8 +24,8 @@ from beliefd.kernel.policy import Policy
 from beliefd.ledger.chain import policy_hash
 from beliefd.protocol.substrate import ProposalAnswer
 from beliefd.steward.bootstrap import bootstrap
+from beliefd.steward.facts.attachments import Attachments
 from beliefd.steward.facts.call_facts import presented
-from beliefd.steward.facts.finder import Attachments
 from beliefd.testing.world import AGENT, ENCODER, policy
 from tests.claims.support import inbox_is_the_fold_of_all_ledgers
 from tests.substrate.auditor import Auditor

@@ -16,8 +16,8 @@ from beliefd.kernel.event import Refused
 from beliefd.kernel.substrate.commands import RecordOutcome, StartCall
 from beliefd.kernel.substrate.events import Arbitrated, CallStarted, CallStopped, OutcomeRecorded
 from beliefd.steward.effects.tools import EXECUTOR
+from beliefd.steward.facts.attachments import Attachments
 from beliefd.steward.facts.call_facts import presented
-from beliefd.steward.facts.finder import Attachments
 from beliefd.steward.write.queued import Outcome
 from beliefd.stores.base import StorageUnavailable
 from beliefd.testing.world import AGENT, refused

@@ -21,8 +21,8 @@ from beliefd.kernel.substrate.tools import StartFindings
 from beliefd.ledger.envelope import command_of, read
 from beliefd.ledger.replay import facts_of, fold
 from beliefd.steward.effects.tools import EXECUTOR
+from beliefd.steward.facts.attachments import Attachments
 from beliefd.steward.facts.call_facts import presented
-from beliefd.steward.facts.finder import Attachments
 from beliefd.testing.world import AGENT, policy
 from beliefd.tools.registry import ToolResult
 from tests.substrate.support import (

@@ -5,9 +5,11 @@ from collections.abc import Collection, Sequence
 from beliefd.kernel.values import Head
 from beliefd.ledger.envelope import Sealed, head_of
 from beliefd.stores.archives import Archived
-from beliefd.stores.base import Append, KeptContent, SavedState, SessionRow, Within
+from beliefd.stores.base import Append, SavedState, SessionRow
 from beliefd.stores.citations import Uncited
+from beliefd.stores.content import KeptContent
 from beliefd.stores.memory import MemoryStore
+from beliefd.stores.within import Within
 
 
 class ForgetsThatItIsElsewhere(MemoryStore):

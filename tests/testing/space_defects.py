@@ -7,8 +7,10 @@ from msgspec.structs import replace
 from beliefd.kernel.labels import Bringer
 from beliefd.kernel.values import DEFAULT_SPACE
 from beliefd.knowledge.graph import NodeRow
-from beliefd.stores.base import Append, InboxRow, SessionRow, SpaceRow, Within
+from beliefd.stores.base import Append, SessionRow, SpaceRow
 from beliefd.stores.memory import MemoryStore
+from beliefd.stores.projections import InboxRow
+from beliefd.stores.within import Within
 
 
 class ForgetsTheSpace(MemoryStore):

@@ -13,23 +13,20 @@ from beliefd.kernel.labels import Bringer
 from beliefd.kernel.values import DEFAULT_SPACE, Head
 from beliefd.ledger.envelope import Sealed
 from beliefd.stores.base import (
-    UNLIMITED,
     Adoption,
     Append,
     CalibrationRow,
     HeadMoved,
-    KeptContent,
     Listener,
-    Quota,
-    QuotaExceeded,
-    Row,
     SavedState,
     SessionRow,
     Store,
-    Within,
 )
 from beliefd.stores.citations import Uncited
+from beliefd.stores.content import UNLIMITED, KeptContent, Quota, QuotaExceeded
 from beliefd.stores.memory import MemoryStore
+from beliefd.stores.projections import Row
+from beliefd.stores.within import Within
 from beliefd.testing.projection_contract import ProjectionContract
 from tests.testing import archive_defects, space_defects
 

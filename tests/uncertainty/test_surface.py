@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 
 import beliefd
+from beliefd.kernel.claims.policy import UncertaintyPolicy
 from beliefd.kernel.errors import BeliefdError, Code
-from beliefd.kernel.policy import Policy, UncertaintyPolicy
+from beliefd.kernel.policy import Policy
 from beliefd.policy.files import load_policy
 from beliefd.protocol.uncertainty import UncertaintyRows
 from tests.cli.runner import answer

@@ -6,17 +6,13 @@ from typing import Any, TypedDict, Unpack
 from beliefd.client.method import Method
 from beliefd.client.requests import Conditions, Request, command, given, page_of, query
 from beliefd.kernel.values import Object
+from beliefd.protocol.calls import CallView, ReportedOutcome
+from beliefd.protocol.capabilities import CapabilityPage, CapabilityView, IssuedCapability, RevokedCapability
 from beliefd.protocol.substrate import (
-    CallView,
     CandidateAnswer,
-    CapabilityPage,
-    CapabilityView,
-    IssuedCapability,
     MemoryAnswer,
     MemoryPage,
     ProposalAnswer,
-    ReportedOutcome,
-    RevokedCapability,
     StateAnswer,
     SubstrateRows,
     ToolList,

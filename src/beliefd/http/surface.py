@@ -28,9 +28,9 @@ from beliefd.http.traces import traced
 from beliefd.kernel.errors import BeliefdError, Code
 from beliefd.kernel.values import Principal
 from beliefd.protocol.approvals import WAIT
-from beliefd.protocol.beliefs import snapshot_in
 from beliefd.protocol.operation import Answer, File
 from beliefd.protocol.operations import OPERATIONS, Operation
+from beliefd.protocol.snapshots import snapshot_in
 from beliefd.steward.bootstrap import Runtime
 from beliefd.steward.call import Call, Caller
 from beliefd.steward.dispatch import authorise, perform, stream

@@ -30,6 +30,7 @@ Said = Annotated[Object, msgspec.Meta(extra=ERASABLE)]
 """An object of which no rule reads a text; it is for people."""
 Count = Annotated[int, msgspec.Meta(ge=0, le=MAX_SAFE_INTEGER)]
 Unit = Annotated[float, msgspec.Meta(ge=0.0, le=1.0)]
+Seconds = Annotated[int, msgspec.Meta(ge=1, le=10 * 365 * 24 * 3600)]
 Text = Annotated[str, msgspec.Meta(min_length=1, max_length=20_000)]
 Note = Annotated[str, msgspec.Meta(max_length=20_000)]
 Remark = Annotated[Note, msgspec.Meta(extra=ERASABLE)]

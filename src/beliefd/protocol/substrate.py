@@ -5,8 +5,6 @@ from typing import Annotated, Any, Final, Literal
 from msgspec import Meta
 
 from beliefd.kernel.errors import Code
-from beliefd.kernel.labels import Label
-from beliefd.kernel.substrate.capabilities import Amounts, Budgets, Scope, Used
 from beliefd.kernel.substrate.commands import IssueCapability, RevokeCapability, StartCall
 from beliefd.kernel.substrate.constraints import OnFail, Reason
 from beliefd.kernel.substrate.dense import MAX_DIMS_OF_PROPOSAL
@@ -16,8 +14,17 @@ from beliefd.kernel.substrate.memory_entry import MemoryEntry
 from beliefd.kernel.substrate.proposals import DeltaCandidate, Rationale
 from beliefd.kernel.substrate.provenance import Provenance
 from beliefd.kernel.substrate.state import Confirmation
-from beliefd.kernel.substrate.tools import Amount, Qos, ToolDefinition, Witness
-from beliefd.kernel.values import Id, Note, Object, TierName, Upstream, Value
+from beliefd.kernel.substrate.tools import Qos, ToolDefinition, Witness
+from beliefd.kernel.values import Id, Object, TierName, Upstream, Value
+from beliefd.protocol.calls import CallView, OutcomeRequest, Permit, ReportedOutcome
+from beliefd.protocol.capabilities import (
+    TOKEN_LENGTH,
+    CapabilityPage,
+    CapabilityRequest,
+    CapabilityView,
+    IssuedCapability,
+    RevokedCapability,
+)
 from beliefd.protocol.operation import (
     ON_WRITING,
     PAGE,
@@ -30,7 +37,6 @@ from beliefd.protocol.operation import (
     writes,
 )
 
-TOKEN_LENGTH: Final = 4096
 CALL: Final = f"{SESSION}/calls/{{call_id}}"
 ON_CAPABILITIES: Final = (Code.NOT_FOUND, Code.SESSION_NOT_FOUND, *ON_WRITING)
 
@@ -72,21 +78,6 @@ class ProposalRequest(Value, frozen=True):
             raise ValueError(f"{dims} numbers are too many: {most}, in field `candidates`")
 
 
-class CapabilityRequest(Value, frozen=True):
-    """A capability in a session; with `parent_token`, a narrower one out of what that token allows.
-
-    Who is no admin gets what policy issues to them, for themselves; without a `scope`, all of it.
-    A `signed` token can be verified and narrowed down without the server; it takes the extra `biscuit`.
-    """
-
-    session_id: Id
-    agent_id: Id | None = None
-    scope: Scope | None = None
-    expires_in_seconds: Annotated[int, Meta(ge=1, le=30 * 24 * 3600)] = 3600
-    parent_token: Annotated[str, Meta(max_length=TOKEN_LENGTH)] | None = None
-    signed: bool = False
-
-
 class CoreVector(Answer, frozen=True):
     """The dense side of the newest change that had one, as it was sent. The event holds its proposal."""
 
@@ -120,19 +111,6 @@ class StateAnswer(Answer, frozen=True):
     s_core: CoreVector | None = None
 
 
-class Permit(Answer, frozen=True):
-    """Leave to run one call, once, until `expires_at`: these arguments, this tool, under this policy.
-
-    It is given once. Its holder reports what came of it; otherwise the call becomes `unknown`.
-    """
-
-    call_id: str
-    args_hash: str
-    definition_hash: str
-    policy_hash: str
-    expires_at: str
-
-
 class CandidateAnswer(Answer, frozen=True):
     """The verdict on one candidate. `result` is what an allowed call returned.
 
@@ -153,65 +131,6 @@ class CandidateAnswer(Answer, frozen=True):
     content_hash: str | None = None
     permit: Permit | None = None
     approval_url: str | None = None
-
-
-class OutcomeRequest(Value, frozen=True):
-    """What came of a call that its caller ran. `unknown`: the caller does not know whether it ran.
-
-    `structured` is the machine-readable form of a `result` that is a text, `content_type` says what that text
-    is. The amounts are what the call used.
-    """
-
-    status: Literal["ok", "error", "unknown"]
-    result: Any = None
-    error: Note = ""
-    structured: Any = None
-    content_type: Annotated[str, Meta(max_length=200)] | None = None
-    tokens: Amount = 0
-    cpu_ms: Amount = 0
-    disk_bytes: Amount = 0
-
-
-class ReportedOutcome(Answer, frozen=True):
-    """`content` is what was reported, kept as content under its SHA-256; null if it is not kept.
-
-    `label` is `witnessed` if the reporter is a program that results go through, else `attested`.
-    """
-
-    call_id: str
-    status: str
-    result_hash: str | None
-    content: str | None
-    label: Label | None
-    audit_event_id: str
-
-
-class CallView(Answer, frozen=True):
-    """A call that was let through, with all that its permit binds. `outcome` is the event that ended it."""
-
-    call_id: str
-    session_id: str
-    tool_id: str
-    args: dict[str, Any]
-    args_hash: str
-    definition_hash: str
-    policy_hash: str
-    agent_id: str
-    executor: Literal["server", "caller"]
-    status: str
-    scheduled_at: str
-    deadline: str
-    permit: Permit | None
-    provenance: Provenance | None
-    join_key: str | None
-    upstream: str | None
-    capability_id: str | None
-    idempotency_key: str | None
-    result_hash: str | None
-    content: str | None
-    size: int | None
-    label: Label | None
-    outcome: str | None
 
 
 class ProposalAnswer(Answer, frozen=True):
@@ -236,69 +155,6 @@ class ToolList(Answer, frozen=True):
     """Tools that agents can ask for."""
 
     tools: list[ToolView]
-
-
-class CapabilityLevel(Answer, frozen=True):
-    """A capability that another one came out of. What that one uses counts here, too."""
-
-    capability_id: str
-    agent_id: str
-    budgets: Budgets
-    used: Used
-    reserved: Amounts
-    left: Budgets
-    expires_at: str
-    revoked_at: str | None
-
-
-class CapabilityView(Answer, frozen=True):
-    """A capability without its secret. `reserved` is set aside for calls that run right now.
-
-    `rule` is the rule of the policy that issued it, if one did. `policy_hash` is the policy that it was
-    issued under and `provenance` at whose word, null if that is older. `parents` is what it came out of,
-    nearest first. `left` is what it leaves itself; nothing can be used that a parent has no more of.
-    """
-
-    capability_id: str
-    session_id: str
-    agent_id: str
-    scope: Scope
-    used: Used
-    issued_at: str
-    expires_at: str
-    issued_by: str
-    parent: str | None
-    revoked_at: str | None
-    reserved: Amounts = Amounts()
-    rule: str | None = None
-    policy_hash: str | None = None
-    provenance: Provenance | None = None
-    left: Budgets = Budgets()
-    parents: list[CapabilityLevel] = []
-
-
-class CapabilityPage(Answer, frozen=True):
-    """Capabilities of a session."""
-
-    capabilities: list[CapabilityView]
-    next: str | None
-
-
-class RevokedCapability(CapabilityView, frozen=True):
-    """`still_held` are the other capabilities of this session that the same agent can go on with.
-
-    One that policy issued is among them also when it has expired: the next proposal renews it.
-    """
-
-    still_held: list[str] = []
-
-
-class IssuedCapability(Answer, frozen=True):
-    """`token` is shown here and never again. A signed one can be verified with `public_key`."""
-
-    token: str
-    capability: CapabilityView
-    public_key: str | None = None
 
 
 class MemoryView(Answer, frozen=True):

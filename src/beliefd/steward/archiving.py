@@ -30,8 +30,9 @@ from beliefd.steward.offload import in_pool
 from beliefd.steward.write.positions import Positions, session_not_found
 from beliefd.steward.write.system import SystemLedger
 from beliefd.stores.archives import HASHES, Archived
-from beliefd.stores.base import HeadMoved, StorageUnavailable, Store, Within
+from beliefd.stores.base import HeadMoved, StorageUnavailable, Store
 from beliefd.stores.citations import mentioned_in
+from beliefd.stores.within import Within
 
 CHUNK: Final = HASHES * 32
 """So many events come back in one transaction."""

@@ -37,6 +37,7 @@ from beliefd.steward.handlers.backtesting import BacktestHandlers
 from beliefd.steward.handlers.batch import BatchHandlers
 from beliefd.steward.handlers.beliefs import BeliefHandlers, verb_handlers
 from beliefd.steward.handlers.calls import CallHandlers
+from beliefd.steward.handlers.capabilities import CapabilityHandlers
 from beliefd.steward.handlers.catalogues import CatalogueHandlers
 from beliefd.steward.handlers.claims import ClaimCheckHandlers, ClaimHandlers
 from beliefd.steward.handlers.concluded import Conclusions
@@ -60,12 +61,7 @@ from beliefd.steward.handlers.scheduling import SchedulingHandlers
 from beliefd.steward.handlers.searching import SearchHandlers
 from beliefd.steward.handlers.spaces import SpaceHandlers, TokenHandlers
 from beliefd.steward.handlers.speculation import SpeculationHandlers
-from beliefd.steward.handlers.substrate import (
-    CapabilityHandlers,
-    MemoryHandlers,
-    ProposalHandlers,
-    StateHandlers,
-)
+from beliefd.steward.handlers.substrate import MemoryHandlers, ProposalHandlers, StateHandlers
 from beliefd.steward.handlers.testimony import WhyHandlers
 from beliefd.steward.handlers.transfer import TransferHandlers
 from beliefd.steward.handlers.uncertainty import CalibrationHandlers, UncertaintyHandlers

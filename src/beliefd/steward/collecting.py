@@ -10,8 +10,9 @@ from collections.abc import Callable
 from typing import Final
 
 from beliefd.steward.projections.rebuilding import all_sessions
-from beliefd.stores.base import KeptContent, Store
+from beliefd.stores.base import Store
 from beliefd.stores.citations import Uncited
+from beliefd.stores.content import KeptContent
 
 ROUND: Final = 100_000
 """So many hashes are looked for at once: what is held in memory does not grow with what is stored."""

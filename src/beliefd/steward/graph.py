@@ -20,7 +20,8 @@ from beliefd.ledger.envelope import UNREADABLE, LedgerBroken
 from beliefd.ledger.replay import Position
 from beliefd.steward.projections.graph import Artifact, artifact_of, read_artifact, says_so
 from beliefd.stores.archives import Archived, SessionArchived
-from beliefd.stores.base import Store, Within
+from beliefd.stores.base import Store
+from beliefd.stores.within import Within
 
 EVERY: Final = 2**62
 LOOKS: Final = 8

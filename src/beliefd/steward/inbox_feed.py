@@ -11,7 +11,9 @@ from beliefd.kernel.system.state import SYSTEM
 from beliefd.kernel.values import Head
 from beliefd.protocol.approvals import InboxNews, change_of
 from beliefd.steward.feeds import HEARTBEAT_SECONDS, RETRY_SECONDS, Feeds
-from beliefd.stores.base import InboxRow, StorageUnavailable, Store, Within
+from beliefd.stores.base import StorageUnavailable, Store
+from beliefd.stores.projections import InboxRow
+from beliefd.stores.within import Within
 
 PENDING: Final = "pending"
 UNDECIDED: Final = ("information", "running", "done")

@@ -7,7 +7,8 @@ from beliefd.kernel.errors import BeliefdError, Code
 from beliefd.kernel.labels import Bringer
 from beliefd.kernel.policy import ContentPolicy
 from beliefd.kernel.values import Principal
-from beliefd.stores.base import ContentErased, Quota, QuotaExceeded, Store
+from beliefd.stores.base import Store
+from beliefd.stores.content import ContentErased, Quota, QuotaExceeded
 
 CONTENT: Final = "content"
 refused: Final = Counter({CONTENT: 0})

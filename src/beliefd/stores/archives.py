@@ -8,6 +8,7 @@ from msgspec import Struct
 from beliefd.kernel.errors import BeliefdError, Code
 from beliefd.kernel.values import Head
 from beliefd.ledger.envelope import Sealed
+from beliefd.stores.within import Within
 
 HASHES: Final = 32
 """So many hashes stand in one row. Few, since a database reads the whole row for each of them."""
@@ -82,9 +83,7 @@ class ArchiveStore(Protocol):
 
     async def archived(self, session_id: str) -> Archived | None: ...
 
-    async def archives(
-        self, after: str | None, limit: int, within: Collection[str] | None = None
-    ) -> list[Archived]:
+    async def archives(self, after: str | None, limit: int, within: Within = None) -> list[Archived]:
         """Archived sessions ordered by id, past `after`."""
         ...
 

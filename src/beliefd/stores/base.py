@@ -1,22 +1,19 @@
-"""The port that every store implements, and the values that cross it."""
+"""The port that every store implements, and the values that cross it besides content and projections."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterable, Mapping, Sequence
-from typing import Final, Protocol, TypeAlias, TypeVar, runtime_checkable
+from typing import Final, Protocol, TypeVar, runtime_checkable
 
 from msgspec import Struct
 
-from beliefd.kernel.canonical import MAX_SAFE_INTEGER
-from beliefd.kernel.labels import Bringer
 from beliefd.kernel.values import DEFAULT_SPACE, Head
-from beliefd.knowledge.graph import LinkRow, NodeRow
 from beliefd.ledger.envelope import Sealed
 from beliefd.stores.archives import ArchiveStore
-from beliefd.stores.citations import Uncited
+from beliefd.stores.content import ContentStore
 from beliefd.stores.log import LogStore
+from beliefd.stores.projections import ProjectionStore, Row
+from beliefd.stores.within import Within
 
 T = TypeVar("T")
-Within: TypeAlias = Collection[str] | None
-"""The spaces that a question is about; None: all of them. What is in others is not there."""
 
 
 class HeadMoved(Exception):
@@ -31,38 +28,8 @@ class Foreign(Exception):
     """What everything was to be moved into holds something that is not of the source."""
 
 
-class Quota(Struct, frozen=True):
-    """How much content one principal may have brought, in items and in bytes."""
-
-    items: int = MAX_SAFE_INTEGER
-    bytes: int = MAX_SAFE_INTEGER
-
-
-UNLIMITED: Final = Quota()
 CHUNK_BYTES: Final = 4 << 20
 """A chunk of a ledger ends with the entry that makes it longer than this."""
-
-
-class QuotaExceeded(Exception):
-    """Nothing was kept: with it, its bringer would have more than `quota`; so much is there already."""
-
-    def __init__(self, items: int, size: int, quota: Quota) -> None:
-        super().__init__(f"{items} items, {size} bytes")
-        self.items = items
-        self.size = size
-        self.quota = quota
-
-
-class ContentErased(Exception):
-    """Somebody had it erased: it is not taken in again. The text is its hash."""
-
-
-class KeptContent(Struct, frozen=True):
-    """What is known of content without reading it. `touched_at` is when it was last brought."""
-
-    sha256: str
-    size: int
-    touched_at: str
 
 
 class SavedState(Struct, frozen=True):
@@ -80,56 +47,6 @@ class UsedKey(Struct, frozen=True):
     request_hash: str
     session_id: str
     seq: int
-
-
-INBOX: Final = "inbox"
-GRAPH: Final = "graph"
-"""The names under which stores keep projections; what is in them is the steward's business."""
-ERASED: Final = "erased"
-"""Digests that may not be kept. To write such a row is to remove the content, in the same transaction."""
-TOKENS: Final = "tokens"
-"""Rows that are written with the events that they come from, and cannot be built anew: of a secret, the
-ledger holds less than the row."""
-
-
-class Row(Protocol):
-    """A row of a projection. It belongs to one session, and can be hashed and compared."""
-
-    @property
-    def key(self) -> tuple[str, ...]:
-        """What tells it from the other rows of its projection and session."""
-        ...
-
-
-class InboxRow(Struct, frozen=True):
-    """Where an approval stands, for finding it across sessions; what it says is in its session's ledger.
-
-    `expires_at` is None once its time-out has been dealt with. `principal` is because of whom it is there,
-    where that is counted.
-    """
-
-    approval_id: str
-    session_id: str
-    status: str
-    opened_at: str
-    expires_at: str | None
-    principal: str | None = None
-
-    @property
-    def key(self) -> tuple[str]:
-        return (self.approval_id,)
-
-
-class ErasedRow(Struct, frozen=True):
-    """That a session had content erased."""
-
-    session_id: str
-    sha256: str
-    event_id: str
-
-    @property
-    def key(self) -> tuple[str, str]:
-        return (self.session_id, self.sha256)
 
 
 class Append(Struct, frozen=True):
@@ -245,7 +162,7 @@ class Spending(Protocol):
         ...
 
 
-class Store(LogStore, ArchiveStore, Protocol):
+class Store(LogStore, ArchiveStore, ContentStore, ProjectionStore, Protocol):
     """INVARIANT: an append is whole and durable when it returns, or absent when it raises."""
 
     keeps_order: bool
@@ -317,36 +234,6 @@ class Store(LogStore, ArchiveStore, Protocol):
         """The policy that came into force last, here or in another process; or the last row of this one."""
         ...
 
-    async def inbox(
-        self, status: str | None, after: str | None, limit: int, within: Within = None
-    ) -> list[InboxRow]:
-        """Approvals ordered by id (ids are time-ordered), past `after`; only of `status`, if given."""
-        ...
-
-    async def inbox_row(self, approval_id: str) -> InboxRow | None: ...
-
-    async def inbox_count(self, principal: str, status: str) -> int:
-        """How many rows of this status are there because of a principal, in all sessions."""
-        ...
-
-    async def inbox_due(self, now: str, limit: int) -> list[InboxRow]:
-        """What is open (approvals, running calls) and has an `expires_at` that is not after `now`."""
-        ...
-
-    async def inbox_untold(self, limit: int) -> list[InboxRow]:
-        """Pending approvals that no webhook has been told of yet, oldest first."""
-        ...
-
-    async def inbox_told(self, approval_id: str) -> None: ...
-
-    async def inbox_settled(self, limit: int) -> list[InboxRow]:
-        """Approvals that a webhook was told of and that wait no longer, oldest first."""
-        ...
-
-    async def inbox_forgotten(self, approval_id: str) -> None:
-        """A webhook was told how it ended: nothing more is to be told."""
-        ...
-
     async def lease(self, name: str, holder: str, seconds: float) -> bool:
         """Take something for so long, or hold it for so long from now; False if another holder has it. What
         counts is the clock of the store: those of its processes may differ."""
@@ -362,87 +249,6 @@ class Store(LogStore, ArchiveStore, Protocol):
         ...
 
     async def shared(self, name: str) -> bytes | None: ...
-
-    async def node_ids(
-        self, kind: str, statuses: Sequence[str], after: str | None, limit: int, within: Within = None
-    ) -> list[str]:
-        """Ids of nodes of a kind in any session, each once, in order, past `after`; only of nodes with one of
-        `statuses`, if there are any."""
-        ...
-
-    async def nodes(
-        self, kind: str, claim_ids: Sequence[str], limit: int, within: Within = None
-    ) -> list[NodeRow]:
-        """Nodes of a kind about these claims in all sessions, ordered by claim, session and id."""
-        ...
-
-    async def any_node(self, kind: str) -> bool:
-        """Is there a node of this kind in any session?"""
-        ...
-
-    async def links(self, relation: str, second_id: str) -> list[LinkRow]:
-        """Links of a relation in all sessions whose second player has this id, in order."""
-        ...
-
-    async def projected(self, name: str, session_id: str) -> set[Row]:
-        """All rows that a session has in a projection."""
-        ...
-
-    async def replace_projection(
-        self, session_id: str, expected: Head | None, name: str, rows: Iterable[Row]
-    ) -> bool:
-        """Make `rows` those of a session in a projection, if it has others; say whether it had. The head must
-        be the one that they were folded at (None: there is no such session), else raise HeadMoved."""
-        ...
-
-    async def strays(self, name: str) -> list[str]:
-        """Ids in the rows of a projection that name no session."""
-        ...
-
-    async def put_content(
-        self,
-        sha256: str,
-        content: bytes,
-        bringer: Bringer,
-        quota: Quota = UNLIMITED,
-        space: str = DEFAULT_SPACE,
-    ) -> None:
-        """Keep evidence under its hash, and who brought it first when into which space; the same content is
-        kept once, and counts once for each who brought it. If that would be more than `quota`, raise
-        QuotaExceeded; if it was erased, raise ContentErased. Content of which nobody is known is in the
-        default space."""
-        ...
-
-    async def erased(self, hashes: Collection[str]) -> set[str]:
-        """Those of `hashes` that a session had erased."""
-        ...
-
-    async def sweep(self) -> bool:
-        """Take what was erased out of files that the store writes beside its data, and say whether nobody
-        kept it from that."""
-        ...
-
-    async def bringers(self, sha256: str, within: Within = None) -> list[Bringer]:
-        """Everybody who brought this content, in order of their ids, each since when."""
-        ...
-
-    async def content(self, sha256: str, within: Within = None) -> bytes | None: ...
-
-    async def kept_content(self, hashes: Collection[str], within: Within = None) -> set[str]:
-        """Those of `hashes` under which evidence is kept."""
-        ...
-
-    async def about_content(self, sha256: str, within: Within = None) -> KeptContent | None: ...
-
-    async def content_before(self, before: str, after: str | None, limit: int) -> list[KeptContent]:
-        """Content that was last brought before a time, ordered by its hash, past `after`."""
-        ...
-
-    async def remove_content(self, hashes: Sequence[str], before: str, uncited: Uncited) -> list[KeptContent]:
-        """In one transaction that no append can overtake, hand `uncited` all records that it has not read,
-        then remove those of `hashes` that are left in it and were last brought before a time; they count for
-        nobody any more. Say what was removed, in order."""
-        ...
 
     async def add_calibration(self, row: CalibrationRow) -> bool:
         """Keep a version of a calibration set; False if that version is there already."""

@@ -8,17 +8,10 @@ from msgspec.structs import replace
 from beliefd.kernel.labels import Bringer
 from beliefd.kernel.values import Role
 from beliefd.ledger.envelope import head_of
-from beliefd.stores.base import (
-    ERASED,
-    ContentErased,
-    ErasedRow,
-    HeadMoved,
-    KeptContent,
-    Quota,
-    QuotaExceeded,
-    Store,
-)
+from beliefd.stores.base import HeadMoved, Store
 from beliefd.stores.citations import Uncited
+from beliefd.stores.content import ContentErased, KeptContent, Quota, QuotaExceeded
+from beliefd.stores.projections import ERASED, ErasedRow
 from beliefd.testing.appends import CREATED, batch, chain, entry, raises
 from beliefd.testing.promises import Promises, promise
 

@@ -7,7 +7,8 @@ from beliefd.kernel.canonical import canonical
 from beliefd.knowledge import schema as say
 from beliefd.knowledge.graph import GraphRows, LinkRefused, LinkRow, NodeRow, in_order
 from beliefd.ledger.envelope import head_of
-from beliefd.stores.base import GRAPH, HeadMoved, Store
+from beliefd.stores.base import HeadMoved, Store
+from beliefd.stores.projections import GRAPH
 from beliefd.testing.appends import batch, chain, entry, raises
 from beliefd.testing.promises import promise
 from beliefd.testing.store_contract import AWKWARD_TEXTS, IDS_IN_BYTE_ORDER, StoreContract
@@ -43,7 +44,7 @@ async def begin(store: Store, session_id: str, graph: GraphRows, **rest: Any) ->
 
 
 class GraphContract(StoreContract):
-    """The promises of the graph's part of `beliefd.stores.base.Store`."""
+    """The promises of the graph's part of `beliefd.stores.projections.ProjectionStore`."""
 
     @promise
     async def test_a_new_store_has_an_empty_graph(self, store: Store) -> None:

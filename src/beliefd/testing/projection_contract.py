@@ -24,7 +24,8 @@ from beliefd.steward.projections.rebuilding import (
     stray_differences,
 )
 from beliefd.steward.write.steward import Steward
-from beliefd.stores.base import ERASED, GRAPH, INBOX, ErasedRow, HeadMoved, InboxRow, Row, Store
+from beliefd.stores.base import HeadMoved, Store
+from beliefd.stores.projections import ERASED, GRAPH, INBOX, ErasedRow, InboxRow, Row
 from beliefd.testing.appends import CREATED, batch, chain, entry, outcomes_of, raises
 from beliefd.testing.graph_contract import graph_of
 from beliefd.testing.promises import promise
@@ -59,7 +60,7 @@ NOTHING: dict[str, set[Row]] = {one.name: set() for one in PROJECTIONS}
 
 
 class ProjectionContract(SpacesContract):
-    """The promises of the part of `beliefd.stores.base.Store` that keeps rows derived from events."""
+    """The promises of `beliefd.stores.projections.ProjectionStore`."""
 
     # -- rows come with their events -----------------------------------------------------------------
 

@@ -7,8 +7,9 @@ from msgspec.structs import replace
 from beliefd.kernel.values import DEFAULT_SPACE
 from beliefd.knowledge import schema as say
 from beliefd.ledger.envelope import head_of
-from beliefd.stores.base import GRAPH, INBOX, InboxRow, SpaceRow, Store, Token
+from beliefd.stores.base import SpaceRow, Store, Token
 from beliefd.stores.citations import Uncited
+from beliefd.stores.projections import GRAPH, INBOX, InboxRow
 from beliefd.testing.appends import CREATED, batch, chain, entry
 from beliefd.testing.content_contract import ANN, AT_LAST, BOT, LATER, named
 from beliefd.testing.graph_contract import GraphContract, node

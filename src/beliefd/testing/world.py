@@ -28,8 +28,9 @@ from beliefd.steward.effects.checkpoints import LogSettings
 from beliefd.steward.facts.threats import Detector
 from beliefd.steward.signin.verifier import Verifier
 from beliefd.steward.write.queued import Outcome
-from beliefd.stores.base import InboxRow, Store
+from beliefd.stores.base import Store
 from beliefd.stores.opening import MEMORY
+from beliefd.stores.projections import InboxRow
 from beliefd.testing.frozen import Clock
 from beliefd.tools.biscuit import Signer
 from beliefd.tools.registry import Registry

@@ -12,8 +12,8 @@ from typing import Final
 
 from msgspec import Struct
 
+from beliefd.kernel.claims.policy import UncertaintyPolicy
 from beliefd.kernel.errors import invalid
-from beliefd.kernel.policy import UncertaintyPolicy
 from beliefd.uncertainty.result import DEFAULT_POLICY, Measured, stated
 
 METHOD: Final = "confidence_score"

@@ -11,8 +11,8 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from beliefd.kernel.claims.policy import UncertaintyPolicy
 from beliefd.kernel.errors import invalid
-from beliefd.kernel.policy import UncertaintyPolicy
 from beliefd.uncertainty.calibrations import LEAST_ALPHA, Calibrated, Score
 from beliefd.uncertainty.result import DEFAULT_POLICY, Measured, stated
 

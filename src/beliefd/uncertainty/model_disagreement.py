@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from itertools import combinations
 from typing import Final
 
-from beliefd.kernel.policy import UncertaintyPolicy
+from beliefd.kernel.claims.policy import UncertaintyPolicy
 from beliefd.uncertainty.equivalence.judges import Judges
 from beliefd.uncertainty.equivalence.port import Bench, Judge, JudgeFailed
 from beliefd.uncertainty.result import DEFAULT_POLICY, Measured, check_answers, stated, unmeasured

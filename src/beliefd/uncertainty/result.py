@@ -5,8 +5,8 @@ from typing import Final
 from msgspec import Struct
 
 from beliefd.kernel.claims.bundle import Recommendation
+from beliefd.kernel.claims.policy import UncertaintyPolicy
 from beliefd.kernel.errors import BeliefdError, Code, invalid
-from beliefd.kernel.policy import UncertaintyPolicy
 from beliefd.kernel.values import Method, Note, Unit, Value
 
 MIN_ANSWERS: Final = 2

@@ -6,8 +6,8 @@ from typing import Final
 
 from msgspec import Struct
 
+from beliefd.kernel.claims.policy import UncertaintyPolicy
 from beliefd.kernel.errors import invalid
-from beliefd.kernel.policy import UncertaintyPolicy
 from beliefd.llm.port import Ask, LanguageModel, Message, ModelFailed, Reply
 from beliefd.uncertainty.equivalence.port import Judge
 from beliefd.uncertainty.result import DEFAULT_POLICY, MIN_ANSWERS, Measured, unmeasured

@@ -9,8 +9,8 @@ import math
 from collections.abc import Sequence
 from typing import Final
 
+from beliefd.kernel.claims.policy import UncertaintyPolicy
 from beliefd.kernel.errors import invalid
-from beliefd.kernel.policy import UncertaintyPolicy
 from beliefd.uncertainty.equivalence.judges import Judges
 from beliefd.uncertainty.equivalence.port import Bench, Judge, JudgeFailed
 from beliefd.uncertainty.result import DEFAULT_POLICY, Measured, check_answers, stated, unmeasured

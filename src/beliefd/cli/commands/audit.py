@@ -290,7 +290,7 @@ def _replayed(exported: "Exported") -> dict[str, Any]:
     from beliefd.ledger.replay import fold
     from beliefd.ledger.state_hash import state_hash
     from beliefd.ledger.verify import verify as verify_entries
-    from beliefd.protocol.beliefs import Listed, conclusions_rest_on, snapshot_of
+    from beliefd.protocol.snapshots import Listed, conclusions_rest_on, snapshot_of
 
     header, entries = exported.header, exported.entries
     with progress("folding", len(entries)) as folded_so_far:

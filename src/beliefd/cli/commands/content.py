@@ -17,7 +17,8 @@ from beliefd.cli.target import Question, Target, asks, need_store, store_options
 from beliefd.kernel.errors import invalid
 
 if TYPE_CHECKING:
-    from beliefd.stores.base import KeptContent, Store
+    from beliefd.stores.base import Store
+    from beliefd.stores.content import KeptContent
 
 HASH = argument("sha256", metavar="HASH")
 NAMED = 20

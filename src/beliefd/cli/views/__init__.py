@@ -1,4 +1,4 @@
-"""How answers and events look to people: each module draws one vocabulary.
+"""How answers and events look to people: each module draws one vocabulary, or one kind of thing in it.
 
 A module registers what it draws with `view.register`, and its `EVENTS` are the words that the timeline has
 for each kind of event; its `DETAILS` are the lines below those words. Every text that came from outside goes

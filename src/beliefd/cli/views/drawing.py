@@ -34,7 +34,7 @@ def view(answer: Any) -> RenderableType:
     """The answer drawn for people. What is not known yet may be drawn by a view that nobody has imported."""
     from beliefd.cli.views import modules
 
-    # Views are named after the vocabularies that they draw: most often one import is enough.
+    # Views are named after the modules of the answers that they draw: most often one import is enough.
     with suppress(ModuleNotFoundError):
         import_module(f"{__package__}.{type(answer).__module__.rpartition('.')[2]}")
     if view.dispatch(type(answer)) is view.dispatch(object):

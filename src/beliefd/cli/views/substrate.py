@@ -1,4 +1,4 @@
-"""Symbolic state, proposals, tools and capabilities drawn for people."""
+"""Symbolic state, proposals, tools and memory drawn for people."""
 
 from typing import Any
 
@@ -15,25 +15,16 @@ from beliefd.cli.views.drawing import (
     first_names,
     json_text,
     names,
-    page,
     view,
 )
-from beliefd.kernel.substrate.capabilities import Amounts, Budgets
 from beliefd.kernel.substrate.constraints import Reason
 from beliefd.protocol.headlines import REPEATED
 from beliefd.protocol.substrate import (
-    CallView,
     CandidateAnswer,
-    CapabilityLevel,
-    CapabilityPage,
-    CapabilityView,
-    IssuedCapability,
     MemoryAnswer,
     MemoryPage,
     MemoryView,
     ProposalAnswer,
-    ReportedOutcome,
-    RevokedCapability,
     StateAnswer,
     ToolList,
 )
@@ -108,98 +99,6 @@ def _came_to(result: CandidateAnswer) -> str:
     if result.status == "scheduled":
         return result.status
     return f"{result.status}: {json_text(result.result)}"
-
-
-@view.register
-def call(answer: CallView) -> RenderableType:
-    who = "its caller" if answer.executor == "caller" else "the server"
-    lines = [
-        Text.assemble((answer.call_id, "bold"), f"  {visible(answer.tool_id)} {json_text(answer.args)}"),
-        Text(f"{answer.status}, proposed by {visible(answer.agent_id)}, run by {who}"),
-        Text(f"scheduled {answer.scheduled_at}, deadline {answer.deadline}"),
-    ]
-    for name, value in (("join key", answer.join_key), ("upstream", answer.upstream)):
-        if value is not None:
-            lines.append(Text(f"{name} {visible(value)}"))
-    if answer.label is not None:
-        kept = "content" if answer.content is not None else "not kept,"
-        lines.append(Text(f"result {kept} {answer.result_hash}, {answer.size} bytes, {answer.label}"))
-    return Group(*lines)
-
-
-@view.register
-def reported(answer: ReportedOutcome) -> RenderableType:
-    kept = "nothing is kept of it" if answer.content is None else f"kept as {answer.content}"
-    return Text(f"{answer.call_id} {answer.status}; {kept}; {answer.label or 'no label'}")
-
-
-@view.register
-def capability(answer: CapabilityView) -> RenderableType:
-    scope = answer.scope
-    lines = [
-        Text.assemble(
-            (answer.capability_id, "bold"),
-            f"  for {visible(answer.agent_id)}, issued by {visible(answer.issued_by)}",
-        ),
-        Text(f"tools {names(scope.tools)}; {_calls(answer, scope.budgets)}"),
-        *(Text(words) for words in _amounts(answer, scope.budgets)),
-        Text(_time(answer)),
-        *map(_level, answer.parents),
-    ]
-    for word, listed in (
-        ("may read below", scope.fs_read_roots),
-        ("may write below", scope.fs_write_roots),
-        ("may connect to", scope.net_allowlist),
-    ):
-        if listed:
-            lines.append(Text(f"{word} {names(listed)}"))
-    return Group(*lines)
-
-
-def _calls(answer: CapabilityView | CapabilityLevel, budgets: Budgets) -> str:
-    limit = "any number of" if budgets.calls is None else str(budgets.calls)
-    return f"{answer.used.calls} of {limit} calls used"
-
-
-def _amounts(answer: CapabilityView | CapabilityLevel, budgets: Budgets) -> list[str]:
-    """What is limited beside calls, with what is set aside for calls that run."""
-    limits = {name: getattr(budgets, name) for name in Amounts.__struct_fields__}
-    return [
-        f"{getattr(answer.used, name)} of {limit} {name} used"
-        + (f", {aside} reserved" if (aside := getattr(answer.reserved, name)) else "")
-        for name, limit in limits.items()
-        if limit is not None
-    ]
-
-
-def _time(answer: CapabilityView | CapabilityLevel) -> str:
-    revoked = f", revoked {answer.revoked_at}" if answer.revoked_at else ""
-    return f"open until {answer.expires_at}{revoked}"
-
-
-def _level(parent: CapabilityLevel) -> Text:
-    """What a capability came out of: it ends with that, and uses of that as well."""
-    told = [_calls(parent, parent.budgets), *_amounts(parent, parent.budgets), _time(parent)]
-    return Text(f"out of {parent.capability_id} for {visible(parent.agent_id)}: {'; '.join(told)}")
-
-
-@view.register
-def capabilities(answer: CapabilityPage) -> RenderableType:
-    return page([capability(one) for one in answer.capabilities], answer.next, "no capabilities")
-
-
-@view.register
-def revoked(answer: RevokedCapability) -> RenderableType:
-    if not answer.still_held:
-        return capability(answer)
-    others = first_names(answer.still_held)
-    warning = f"{visible(answer.agent_id)} can still call tools with {others}"
-    return Group(capability(answer), Text(warning, "bold yellow"))
-
-
-@view.register
-def issued(answer: IssuedCapability) -> RenderableType:
-    return capability(answer.capability)
 
 
 @view.register

@@ -19,11 +19,11 @@ from beliefd.kernel.errors import BeliefdError, Code
 from beliefd.kernel.values import Tier
 from beliefd.ledger.envelope import LedgerBroken
 from beliefd.protocol.beliefs import ArchivedSession, BeliefSnapshot, SessionPage
+from beliefd.protocol.calls import CallView
 from beliefd.protocol.claims import BundlePage, JudgedBundle
 from beliefd.protocol.experiments import ExperimentView
 from beliefd.protocol.headlines import headline_of
 from beliefd.protocol.ledger import UNSAID, AuditPage, Counterfactual, Why
-from beliefd.protocol.substrate import CallView
 from beliefd.steward.offload import offload
 
 ROWS: Final = 50

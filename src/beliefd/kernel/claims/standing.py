@@ -4,8 +4,8 @@ from typing import Final, Literal
 
 from msgspec import UNSET, UnsetType
 
+from beliefd.kernel.claims.policy import EvidenceState
 from beliefd.kernel.labels import WITNESSED, Label
-from beliefd.kernel.policy import EvidenceState
 from beliefd.kernel.values import Value
 
 

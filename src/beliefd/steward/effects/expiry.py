@@ -17,13 +17,14 @@ from beliefd.ledger.envelope import LedgerBroken
 from beliefd.steward.effects.runs import overdue_run
 from beliefd.steward.effects.tools import overdue_call
 from beliefd.steward.environment import Environment
-from beliefd.steward.facts.finder import Attachments
+from beliefd.steward.facts.attachments import Attachments
 from beliefd.steward.failures import not_found
 from beliefd.steward.projections.inbox import RUNNING, row_of
 from beliefd.steward.write.positions import Positions
 from beliefd.steward.write.queued import Outcome
 from beliefd.steward.write.submitting import Submit
-from beliefd.stores.base import InboxRow, StorageUnavailable, Store
+from beliefd.stores.base import StorageUnavailable, Store
+from beliefd.stores.projections import InboxRow
 
 log = logging.getLogger("beliefd.expiry")
 CLOCKWORK: Final = Principal(id="steward://expiry", role=Role.TOOL, tier=Tier.READ_ONLY.name)

@@ -28,7 +28,8 @@ from beliefd.protocol.visible import visible
 from beliefd.steward.effects.webhook_secret import SHARED, write_secret
 from beliefd.steward.inbox_feed import PENDING
 from beliefd.steward.write.positions import Positions
-from beliefd.stores.base import InboxRow, StorageUnavailable, Store
+from beliefd.stores.base import StorageUnavailable, Store
+from beliefd.stores.projections import InboxRow
 
 log = logging.getLogger("beliefd.webhook")
 Listed = Callable[[int], Awaitable[list[InboxRow]]]

@@ -17,7 +17,8 @@ from beliefd.kernel.witness import witness_of
 from beliefd.ledger.envelope import Entry, read, read_links
 from beliefd.steward.facts.reported import with_witnessed
 from beliefd.steward.offload import in_pool
-from beliefd.stores.base import Store, Within
+from beliefd.stores.base import Store
+from beliefd.stores.within import Within
 
 MOST_HEARD: Final = MAX_CITED
 """Of so many cited calls it is looked up whether they say anything: of all that one elimination may cite."""

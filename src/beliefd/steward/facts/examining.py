@@ -26,7 +26,8 @@ from beliefd.steward.facts.published import published, rejected_elsewhere
 from beliefd.steward.facts.threats import NOBODY, OVER_THE_RATE, Detector, ThreatFinder, texts_of
 from beliefd.steward.graph import Graph
 from beliefd.steward.spaces import Spaces
-from beliefd.stores.base import Store, Within
+from beliefd.stores.base import Store
+from beliefd.stores.within import Within
 from beliefd.tools.registry import Registry
 
 TRAIL: Final = 16

@@ -1,13 +1,9 @@
-"""What is found out before the gates are asked: content that hashes, threats, how often somebody speaks."""
+"""What is found out before a command is decided, by the kind of command."""
 
-import time
-from collections import Counter, deque
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
-from typing import Any, Final, TypeGuard
+from typing import Any, Final, TypeGuard, get_args
 
-import msgspec
-from msgspec import UNSET, Struct, UnsetType
+from msgspec import UNSET, UnsetType
 from msgspec.structs import replace
 
 from beliefd.kernel.approvals.commands import DecideApproval, ExpireApproval, GiveGrant
@@ -23,12 +19,6 @@ from beliefd.kernel.context.commands import AddContext
 from beliefd.kernel.erasures.commands import Erase
 from beliefd.kernel.errors import BeliefdError
 from beliefd.kernel.experiments.commands import DesignExperiment, StartRun
-from beliefd.kernel.experiments.designing import bodies_of
-from beliefd.kernel.experiments.findings import ExperimentFindings
-from beliefd.kernel.experiments.params import PARAMS
-from beliefd.kernel.experiments.plan import ExperimentSpec
-from beliefd.kernel.experiments.referring import named
-from beliefd.kernel.experiments.state import tries_key
 from beliefd.kernel.facts import Findings
 from beliefd.kernel.intents.commands import StageIntent
 from beliefd.kernel.limits import PENDING, SESSIONS, over_limit
@@ -41,12 +31,11 @@ from beliefd.kernel.substrate.proposals import CallCandidate, Candidate
 from beliefd.kernel.substrate.provenance import Provenance
 from beliefd.kernel.substrate.tools import CallFinding, MemoryFindings, StartFindings
 from beliefd.kernel.values import Principal
-from beliefd.knowledge.graph import NodeRow
-from beliefd.knowledge.schema import EXPERIMENT, TESTED_DATA
-from beliefd.ledger.envelope import UNREADABLE, Sealed, read
+from beliefd.ledger.envelope import Sealed, read
 from beliefd.ledger.lookups import confirmation_among
 from beliefd.steward.buckets import Buckets
 from beliefd.steward.directory import Directory
+from beliefd.steward.facts.attachments import Attachments
 from beliefd.steward.facts.authority import (
     PROPOSES,
     WHOEVER,
@@ -57,7 +46,6 @@ from beliefd.steward.facts.authority import (
     used_by_claims,
 )
 from beliefd.steward.facts.call_facts import (
-    Proof,
     call_finding,
     confirmed_finding,
     proposal_findings,
@@ -67,6 +55,7 @@ from beliefd.steward.facts.catalogues import Catalogues
 from beliefd.steward.facts.citing import citation_findings, cites_calls
 from beliefd.steward.facts.erasing import mentioned
 from beliefd.steward.facts.examining import Examiner
+from beliefd.steward.facts.experimenting import ExperimentFacts
 from beliefd.steward.facts.inputs import known_inputs
 from beliefd.steward.facts.measuring import NOTHING_SAMPLED, Meter, Sampled, wanted_of
 from beliefd.steward.facts.observing import observation_findings
@@ -74,32 +63,14 @@ from beliefd.steward.facts.origin import Origins, approved_calls
 from beliefd.steward.facts.published import published
 from beliefd.steward.facts.shares import Shares
 from beliefd.steward.facts.shells import started_shell, unknown_principal, with_shell
+from beliefd.steward.facts.submissions import Submissions
 from beliefd.steward.facts.telling import Openers
 from beliefd.steward.facts.threats import NOBODY, Detector, refuse_too_long
 from beliefd.steward.graph import Graph
-from beliefd.steward.offload import in_pool
 from beliefd.steward.spaces import Spaces
-from beliefd.stores.base import Store, Token
+from beliefd.stores.base import Store
 from beliefd.tools.registry import Registry
-from beliefd.uncertainty.sampling import Drawn
 
-EXAMINED = (
-    SubmitClaims,
-    RetractClaims,
-    DecideApproval,
-    ExpireApproval,
-    GiveGrant,
-    Propose,
-    StartCall,
-    Remember,
-    Observe,
-    Measure,
-    DesignExperiment,
-    StartRun,
-    StageIntent,
-    AddContext,
-    Erase,
-)
 Examined = (
     SubmitClaims
     | RetractClaims
@@ -118,18 +89,8 @@ Examined = (
     | Erase
     | Eliminate
 )
+EXAMINED: Final = get_args(Examined)
 Refind = Callable[[CallCandidate], CallFinding]
-MOST_TRIES: Final = 10_000
-"""Sessions in which somebody tested on one body of data; whoever has more has used up his alpha long ago."""
-MOST_SPEAKERS: Final = 10_000
-"""Principals of whom it is known when they spoke, and those who did within the window of now."""
-
-
-class _Designed(Struct):
-    designed_by: str
-
-
-_DESIGNED: Final = msgspec.json.Decoder(_Designed)
 
 
 def is_examined(command: object) -> TypeGuard[Examined]:
@@ -138,25 +99,6 @@ def is_examined(command: object) -> TypeGuard[Examined]:
     if type(command) is Eliminate:
         return command.cites is not UNSET and cites_calls(command)
     return isinstance(command, EXAMINED)
-
-
-class Attachments(Struct, frozen=True):
-    """What came with a command and is no part of it: where it came from, what proves the tokens in it, what
-    the server's own model answered, and how many bytes it came in, if that is known. `token` is a row that is
-    to be written with the event. A command is turned away without an event unless `still` holds of the state
-    that it is decided on; `judged` refuses, right before it is decided, for whom may ask for it no longer."""
-
-    origin: str | None = None
-    proofs: tuple[Proof | None, ...] = ()
-    drawn: Drawn | None = None
-    size: int = 0
-    token: Token | None = None
-    still: Callable[[Session], bool] | None = None
-    judged: Callable[[], None] | None = None
-    sampled: Sampled = NOTHING_SAMPLED
-
-
-NO_ATTACHMENTS: Final = Attachments()
 
 
 JUDGED: Final[dict[str, Any]] = {"by_rights": True, "by_words": True}
@@ -185,8 +127,8 @@ class FactFinder(Examiner):
         self._shares = Shares(store)
         self._openers = Openers(store)
         self.origins = Origins(store, registry, catalogues)
-        self._spoken: dict[str, deque[float]] = {}
-        self._buckets = buckets
+        self.submissions = Submissions(buckets)
+        self._experiments = ExperimentFacts(graph, self._shares)
         self.kept = kept
 
     async def findings(  # noqa: PLR0911 - one way out per kind of command
@@ -196,7 +138,7 @@ class FactFinder(Examiner):
         principal: Principal,
         policy: Policy,
         recent: int,
-        attachments: "Attachments",
+        attachments: Attachments,
         unwritten: Sequence[Sealed] = (),
     ) -> Findings | None:
         """Facts for a command that needs some; None where there is nothing to find out.
@@ -257,7 +199,7 @@ class FactFinder(Examiner):
         if isinstance(command, Measure):
             return await self.meter.findings(command, attachments.drawn)
         if isinstance(command, DesignExperiment | StartRun):
-            return await self._experiment(session, command, principal.id, policy, unwritten)
+            return await self._experiments.findings(session, command, principal.id, policy, unwritten)
         return await self._for_decision(session, command, policy, unwritten)
 
     async def sampled(
@@ -269,7 +211,9 @@ class FactFinder(Examiner):
         refuse_too_long(command.bundle, policy, size)
         tools = await self._tool_tiers(command.bundle, session, policy)
         wanted = list(wanted_of(command, principal.id, policy, tools))
-        if not wanted or self._is_over(principal, policy):  # nothing is spent on who is stopped anyway
+        if not wanted or self.submissions.are_over(
+            principal, policy
+        ):  # nothing is spent on who is stopped anyway
             return NOTHING_SAMPLED
         return await self.meter.sample(wanted)
 
@@ -293,24 +237,6 @@ class FactFinder(Examiner):
         caller = found.caller or unknown_principal(call.agent_id)
         finding = started_shell(finding, call.args, call.provenance, caller, policy, self.kept)
         return replace(found, call=await self.origins.of_call(session, policy, call, finding, unwritten))
-
-    async def _experiment(
-        self,
-        session: Session,
-        command: DesignExperiment | StartRun,
-        who: str,
-        policy: Policy,
-        unwritten: Sequence[Sealed],
-    ) -> ExperimentFindings | None:
-        if isinstance(command, DesignExperiment):
-            installed = await in_pool("decide", _installed, command.spec.template)
-            return await self._with_tries(installed, session, command.spec, who)
-        experiment = session.experiments.by_id.get(command.experiment_id)
-        name = "" if experiment is None else experiment.template.partition("@")[0]
-        found = await in_pool("decide", _installed, name)
-        limit = policy.bounds.running_experiments
-        running = await self._shares.running(who, limit, unwritten)
-        return found if found is None or running < limit else replace(found, running=running)
 
     async def _with_pending(
         self, found: ClaimFindings, who: str, policy: Policy, unwritten: Sequence[Sealed]
@@ -352,28 +278,6 @@ class FactFinder(Examiner):
         seq = await self._store.seq_of(session.session_id, event_id)
         entries = () if seq is None else await self._store.entries(session.session_id, seq - 1, 1)
         return confirmation_among((read(one.record) for one in entries), event_id, session.transfers)
-
-    async def _with_tries(
-        self, found: ExperimentFindings | None, session: Session, spec: ExperimentSpec, who: str
-    ) -> ExperimentFindings | None:
-        """How often this principal has tested in other sessions: on the same data, and this claim."""
-        if found is None:
-            return None
-        observations = session.observations.by_id
-        found_here = [observations[name] for name in named(spec.params) if name in observations]
-        bodies = {body for one in found_here for body in bodies_of(one)}
-        keys = [tries_key(body, who) for body in sorted(bodies)]
-        here = session.session_id
-        tries: Counter[str] = Counter()
-        if keys:
-            for _, one in await self._graph.said(TESTED_DATA, keys, MOST_TRIES, but=here):
-                tries[one.key] += one.tries
-        # Of what others planned, no ledger has to be asked.
-        plans = await self._graph.said(
-            EXPERIMENT, [spec.claim_id], MOST_TRIES, but=here, worth=partial(_may_be_of, who)
-        )
-        attempts = sum(one.designed_by == who for _, one in plans)
-        return replace(found, tries_elsewhere=max(tries.values(), default=0), attempts_elsewhere=attempts)
 
     async def _for_decision(
         self, session: Session, command: DecideApproval, policy: Policy, unwritten: Sequence[Sealed]
@@ -429,52 +333,6 @@ class FactFinder(Examiner):
             tiers = await self._tool_tiers(subject.bundle, session, policy)
             return ClaimFindings(threat=unread, tools=tiers, authority=authority, **JUDGED)
         return AuthorityFindings(authority=authority, **JUDGED)
-
-    def count(self, command: object, principal: Principal, policy: Policy) -> int:
-        """How many bundles this principal submitted in the window, before this one."""
-        if not isinstance(command, SubmitClaims):
-            return 0
-        now, window = time.monotonic(), policy.security.rate_window_seconds
-        if principal.id not in self._spoken and len(self._spoken) >= MOST_SPEAKERS:
-            # Who said nothing for a whole window counts as nobody: it may be forgotten.
-            self._spoken = {name: at for name, at in self._spoken.items() if at[-1] > now - window}
-        spoken = self._spoken.setdefault(principal.id, deque())
-        while spoken and spoken[0] <= now - window:
-            spoken.popleft()
-        spoken.append(now)
-        # Past the limit only the latest can matter, however long the window is.
-        limit = policy.security.rate_limit
-        while len(spoken) > limit + 1:
-            spoken.popleft()
-        return max(len(spoken) - 1, self._spoken_anywhere(principal, limit, window))
-
-    def _is_over(self, principal: Principal, policy: Policy) -> bool:
-        """Has this principal submitted so many bundles in the window that one more is not looked at?"""
-        since = time.monotonic() - policy.security.rate_window_seconds
-        spoken = self._spoken.get(principal.id, ())
-        return sum(at > since for at in spoken) >= policy.security.rate_limit
-
-    def _spoken_anywhere(self, principal: Principal, limit: int, window: float) -> int:
-        """About how many, over all processes that share a store."""
-        if not self._buckets.are_shared:
-            return 0
-        return int(limit - self._buckets.take(f"claims {principal.id}", limit / window, limit))
-
-
-def _may_be_of(who: str, row: NodeRow) -> bool:
-    try:
-        return _DESIGNED.decode(row.document).designed_by == who
-    except UNREADABLE:
-        return True
-
-
-def _installed(name: str) -> ExperimentFindings | None:
-    """The code that stands behind a template here. Importing it takes a while, the first time."""
-    from beliefd.experiments.registry import code_hash, template
-
-    if name not in PARAMS:
-        return None
-    return ExperimentFindings(template=template(name).id, code_hash=code_hash(name))
 
 
 def _raise_if_over(name: str, counted: int, limit: int) -> None:

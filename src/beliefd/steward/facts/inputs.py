@@ -9,7 +9,8 @@ from beliefd.kernel.state import Session
 from beliefd.kernel.substrate.provenance import Provenance
 from beliefd.kernel.substrate.provenance_rules import MOST_INPUTS, is_recorded
 from beliefd.ledger.envelope import Sealed
-from beliefd.stores.base import Store, Within
+from beliefd.stores.base import Store
+from beliefd.stores.within import Within
 
 _CONTENT: Final = re.compile(SHA256)
 

@@ -18,7 +18,8 @@ from beliefd.kernel.values import shown
 from beliefd.steward.entries import entry_of
 from beliefd.steward.facts.reported import with_result
 from beliefd.steward.offload import in_pool
-from beliefd.stores.base import Store, Within
+from beliefd.stores.base import Store
+from beliefd.stores.within import Within
 
 LARGEST: Final = 1e150
 INDEX: Final = re.compile("0|[1-9][0-9]{0,8}")

@@ -17,7 +17,8 @@ from beliefd.knowledge.schema import REJECTED_WORDS
 from beliefd.ledger.envelope import Sealed, read
 from beliefd.steward.entries import entry_of
 from beliefd.steward.graph import Graph
-from beliefd.stores.base import Store, Within
+from beliefd.stores.base import Store
+from beliefd.stores.within import Within
 
 MOST_REJECTIONS: Final = 1_000
 

@@ -10,7 +10,8 @@ from beliefd.kernel.labels import WITNESSED
 from beliefd.kernel.strict_json import Unreadable, loads
 from beliefd.kernel.substrate.events import OutcomeRecorded
 from beliefd.steward.offload import in_pool
-from beliefd.stores.base import Store, Within
+from beliefd.stores.base import Store
+from beliefd.stores.within import Within
 
 
 async def with_result(store: Store, event: OutcomeRecorded, within: Within) -> OutcomeRecorded:

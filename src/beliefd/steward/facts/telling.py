@@ -7,7 +7,8 @@ from beliefd.kernel.context.findings import ContextFindings
 from beliefd.kernel.values import Principal
 from beliefd.ledger.envelope import read
 from beliefd.steward.owners import owner_form
-from beliefd.stores.base import Store, Within
+from beliefd.stores.base import Store
+from beliefd.stores.within import Within
 
 MOST_SESSIONS: Final = 100_000
 """So many sessions are remembered with who opened them; then they are looked at again."""

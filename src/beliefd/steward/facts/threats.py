@@ -13,9 +13,10 @@ import msgspec
 from beliefd.adversarial.builtin import assess
 from beliefd.kernel.canonical import canonical
 from beliefd.kernel.claims.bundle import MAX_CLAIMS, ClaimBundle
+from beliefd.kernel.claims.policy import AdversarialPolicy
 from beliefd.kernel.claims.threat import Threat
 from beliefd.kernel.errors import BeliefdError, Code
-from beliefd.kernel.policy import AdversarialPolicy, Policy
+from beliefd.kernel.policy import Policy
 from beliefd.kernel.values import MAX_ID_LENGTH
 
 Texts = Sequence[tuple[str, str]]

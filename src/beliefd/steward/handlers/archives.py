@@ -5,7 +5,8 @@ from io import BytesIO
 from msgspec import Struct
 
 from beliefd.protocol.archives import ArchiveSession, BroughtBack
-from beliefd.protocol.beliefs import ArchivedSession, snapshot_of
+from beliefd.protocol.beliefs import ArchivedSession
+from beliefd.protocol.snapshots import snapshot_of
 from beliefd.protocol.wire import convert
 from beliefd.steward.archiving import Archiving
 from beliefd.steward.call import Call

@@ -16,7 +16,8 @@ from beliefd.ledger.envelope import Entry
 from beliefd.protocol.asked import AskedCall, DecidedBefore, UserText, instead_in
 from beliefd.steward.entries import entry_of
 from beliefd.steward.handlers.user_texts import user_texts
-from beliefd.stores.base import Store, Within
+from beliefd.stores.base import Store
+from beliefd.stores.within import Within
 
 SOUGHT: Final = 5_000
 """In a session with more items than this, the same content is not looked for."""

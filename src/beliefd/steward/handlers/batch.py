@@ -21,8 +21,8 @@ from beliefd.steward.call import Call
 from beliefd.steward.dispatch import check_key, check_notes
 from beliefd.steward.effects.background import Background
 from beliefd.steward.effects.tools import ToolCalls
+from beliefd.steward.facts.attachments import Attachments
 from beliefd.steward.facts.call_facts import Proof
-from beliefd.steward.facts.finder import Attachments
 from beliefd.steward.handlers.beliefs import VERBS, answer_to
 from beliefd.steward.handlers.claims import judgement_of, submission_of
 from beliefd.steward.handlers.substrate import answer_proposal, read_proposal

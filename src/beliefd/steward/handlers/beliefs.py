@@ -23,17 +23,16 @@ from beliefd.protocol.beliefs import (
     Concluded,
     Declared,
     Eliminated,
-    Listed,
     Recorded,
     Ruled,
     SessionPage,
-    snapshot_of,
 )
 from beliefd.protocol.operation import Answer
 from beliefd.protocol.operations import BY_NAME, Operation
+from beliefd.protocol.snapshots import Listed, snapshot_of
 from beliefd.protocol.wire import bind, convert, convert_in_slices, longest_list
 from beliefd.steward.call import Call, space_of
-from beliefd.steward.facts.finder import NO_ATTACHMENTS, Attachments
+from beliefd.steward.facts.attachments import NO_ATTACHMENTS, Attachments
 from beliefd.steward.handlers.concluded import Conclusions
 from beliefd.steward.handlers.shared import Room, archived_view, cut, view_of
 from beliefd.steward.offload import HEAVY_BYTES, HEAVY_ITEMS, offload

@@ -16,7 +16,8 @@ from beliefd.kernel.substrate.events import CallStarted, CallStopped, CandidateR
 from beliefd.kernel.substrate.outcomes import cannot_report, label_of
 from beliefd.kernel.substrate.state import Reported, ToolCall
 from beliefd.kernel.values import DEFAULT_SPACE, Role
-from beliefd.protocol.substrate import CallView, CandidateAnswer, OutcomeRequest, ReportedOutcome
+from beliefd.protocol.calls import CallView, OutcomeRequest, ReportedOutcome
+from beliefd.protocol.substrate import CandidateAnswer
 from beliefd.protocol.wire import convert
 from beliefd.steward.call import Call
 from beliefd.steward.effects.background import Background
@@ -29,7 +30,8 @@ from beliefd.steward.policies import PolicyInForce
 from beliefd.steward.spaces import Spaces
 from beliefd.steward.write.positions import Positions
 from beliefd.steward.write.submitting import Submit, raise_if_refused, submit_for, submit_on_behalf
-from beliefd.stores.base import ContentErased, Quota, QuotaExceeded, Store
+from beliefd.stores.base import Store
+from beliefd.stores.content import ContentErased, Quota, QuotaExceeded
 
 
 class CallHandlers(Struct, frozen=True):

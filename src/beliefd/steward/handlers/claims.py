@@ -35,7 +35,8 @@ from beliefd.protocol.wire import bind, convert
 from beliefd.steward.call import Call
 from beliefd.steward.entries import entry_of
 from beliefd.steward.environment import Environment
-from beliefd.steward.facts.finder import Attachments, FactFinder
+from beliefd.steward.facts.attachments import Attachments
+from beliefd.steward.facts.finder import FactFinder
 from beliefd.steward.facts.threats import is_long, refuse_too_long
 from beliefd.steward.failures import not_found
 from beliefd.steward.handlers.shared import page, page_filled, view_of
@@ -228,7 +229,9 @@ class ClaimCheckHandlers(Struct, frozen=True):
         heavy = call.size > HEAVY_BYTES or is_long(command.bundle)
         if (problem := await offload(heavy, speculation_in, command, kind="decide")) is not None:
             raise BeliefdError(problem.code, problem.message, problem.details)
-        recent = self.finder.count(command, principal, policy)  # a try costs as much as a submission
+        recent = self.finder.submissions.count(
+            command, principal, policy
+        )  # a try costs as much as a submission
         examined = await self.finder.examine(
             command.bundle, None, principal.id, policy, recent, call.origin, within=call.readable
         )

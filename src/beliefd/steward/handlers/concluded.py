@@ -9,7 +9,8 @@ from msgspec.structs import replace
 from beliefd.kernel.concluded import Resting
 from beliefd.ledger.envelope import Sealed, read_links
 from beliefd.ledger.replay import Position
-from beliefd.protocol.beliefs import RestsOn, conclusions_rest_on
+from beliefd.protocol.beliefs import RestsOn
+from beliefd.protocol.snapshots import conclusions_rest_on
 from beliefd.steward.chains import Chains
 from beliefd.steward.offload import in_pool
 from beliefd.wanted import check_wanted, tell_read

@@ -17,7 +17,7 @@ from beliefd.kernel.policy import Policy
 from beliefd.ledger.envelope import Sealed, read
 from beliefd.ledger.left_out import LeftOut
 from beliefd.ledger.replay import Redecided, Redeciding
-from beliefd.protocol.beliefs import SURVIVORS_PAGE, rests_on
+from beliefd.protocol.beliefs import SURVIVORS_PAGE
 from beliefd.protocol.ledger import (
     CONCLUSIONS_PAGE,
     SOLE_NAMES,
@@ -26,6 +26,7 @@ from beliefd.protocol.ledger import (
     ConclusionBasis,
     Counterfactual,
 )
+from beliefd.protocol.snapshots import rests_on
 from beliefd.protocol.wire import bind, convert
 from beliefd.steward.call import Call
 from beliefd.steward.handlers.ledger import DecidedUnder

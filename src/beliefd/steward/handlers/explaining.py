@@ -42,7 +42,8 @@ from beliefd.protocol.wire import convert, parse
 from beliefd.steward.call import Call
 from beliefd.steward.entries import entry_of
 from beliefd.steward.environment import Environment
-from beliefd.steward.facts.finder import NO_ATTACHMENTS, FactFinder
+from beliefd.steward.facts.attachments import NO_ATTACHMENTS
+from beliefd.steward.facts.finder import FactFinder
 from beliefd.steward.handlers.snapshots import proposal_behind
 from beliefd.steward.offload import HEAVY_BYTES, in_pool, offload
 from beliefd.steward.policies import PolicyInForce

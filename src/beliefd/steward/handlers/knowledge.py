@@ -36,7 +36,8 @@ from beliefd.steward.handlers.shared import archived_view, cut, filling, view_of
 from beliefd.steward.offload import in_pool
 from beliefd.steward.policies import PolicyInForce
 from beliefd.steward.projections.graph import speaks
-from beliefd.stores.base import Store, Within
+from beliefd.stores.base import Store
+from beliefd.stores.within import Within
 from beliefd.wanted import check_wanted, tell_read
 
 MOST: Final = 1_000

@@ -23,7 +23,8 @@ from beliefd.steward.handlers.shared import PAGE_BYTES, view_of
 from beliefd.steward.log import Log
 from beliefd.steward.offload import in_pool, is_heavy, offload
 from beliefd.steward.write.positions import Positions, existing_head
-from beliefd.stores.base import Store, Within
+from beliefd.stores.base import Store
+from beliefd.stores.within import Within
 from beliefd.wanted import tell_read
 
 

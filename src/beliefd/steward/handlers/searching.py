@@ -19,7 +19,8 @@ from beliefd.steward.call import Call
 from beliefd.steward.handlers.shared import view_of
 from beliefd.steward.offload import is_heavy, offload
 from beliefd.steward.write.positions import session_not_found
-from beliefd.stores.base import Store, Within
+from beliefd.stores.base import Store
+from beliefd.stores.within import Within
 from beliefd.wanted import tell_read
 
 LOOKED_AT: Final = 20_000

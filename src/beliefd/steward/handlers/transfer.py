@@ -28,9 +28,9 @@ from beliefd.ledger.replay import Position
 from beliefd.ledger.transfer import BadExport, Exported, read_export
 from beliefd.ledger.verify import verify
 from beliefd.ledger.withheld import digests_in
-from beliefd.protocol.beliefs import snapshot_of
 from beliefd.protocol.ledger import Imported
 from beliefd.protocol.operation import Answer
+from beliefd.protocol.snapshots import snapshot_of
 from beliefd.steward.archiving import exported as exported_lines
 from beliefd.steward.call import Call, space_of
 from beliefd.steward.environment import Environment
@@ -43,7 +43,9 @@ from beliefd.steward.projections import all_projected
 from beliefd.steward.write.positions import Positions
 from beliefd.steward.write.submitting import Submit
 from beliefd.steward.write.system import SystemLedger
-from beliefd.stores.base import INBOX, Append, ContentErased, HeadMoved, Store
+from beliefd.stores.base import Append, HeadMoved, Store
+from beliefd.stores.content import ContentErased
+from beliefd.stores.projections import INBOX
 
 MERGE_ATTEMPTS = 50
 EXPORT_CHUNK = 256

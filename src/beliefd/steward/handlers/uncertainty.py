@@ -6,8 +6,8 @@ from typing import Any, Final
 
 from msgspec import Struct
 
+from beliefd.kernel.claims.policy import UncertaintyPolicy
 from beliefd.kernel.errors import BeliefdError, Code, invalid
-from beliefd.kernel.policy import UncertaintyPolicy
 from beliefd.protocol.uncertainty import (
     AppendCalibration,
     CalibrationAnswer,

@@ -8,7 +8,8 @@ from beliefd.kernel.state import Session
 from beliefd.protocol.asked import UserText
 from beliefd.steward.facts.hashing import sha256_of
 from beliefd.steward.handlers.shared import view_of
-from beliefd.stores.base import Store, Within
+from beliefd.stores.base import Store
+from beliefd.stores.within import Within
 
 SHOWN: Final = 3
 LETTERS: Final = 1_000

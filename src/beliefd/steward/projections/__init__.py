@@ -11,8 +11,8 @@ from msgspec import Struct
 
 from beliefd.kernel.state import Session
 from beliefd.steward.projections import erased, graph, inbox
-from beliefd.stores import base
-from beliefd.stores.base import Row
+from beliefd.stores import projections as kept
+from beliefd.stores.projections import Row
 
 
 class Projection(Struct, frozen=True):
@@ -31,21 +31,21 @@ class Projection(Struct, frozen=True):
 
 
 INBOX: Final = Projection(
-    base.INBOX,
+    kept.INBOX,
     "what waits: approvals for a person, calls and runs for their outcome",
     inbox.TOUCHING,
     inbox.inbox_rows,
     inbox.all_rows,
 )
 GRAPH: Final = Projection(
-    base.GRAPH,
+    kept.GRAPH,
     "propositions, the evidence for them, and what ties them together",
     graph.TOUCHING,
     graph.graph_rows,
     graph.all_rows,
 )
 ERASED: Final = Projection(
-    base.ERASED,
+    kept.ERASED,
     "what people had erased, and is not kept",
     erased.TOUCHING,
     erased.erased_rows,

@@ -8,7 +8,7 @@ from typing import Final
 
 from beliefd.kernel.erasures.events import Erased
 from beliefd.kernel.state import Session
-from beliefd.stores.base import ErasedRow
+from beliefd.stores.projections import ErasedRow
 
 TOUCHING: Final = frozenset({Erased})
 

@@ -22,7 +22,7 @@ from beliefd.kernel.state import Session
 from beliefd.kernel.substrate.events import Arbitrated, CallStarted, CallStopped, OutcomeRecorded
 from beliefd.kernel.substrate.state import ToolCall
 from beliefd.kernel.transfers.events import SessionSealed, SessionUnsealed
-from beliefd.stores.base import InboxRow
+from beliefd.stores.projections import InboxRow
 
 TOUCHING: Final = frozenset(
     {

@@ -10,7 +10,8 @@ from beliefd.ledger.envelope import LedgerBroken
 from beliefd.ledger.replay import Position, fold
 from beliefd.steward.offload import is_heavy, offload
 from beliefd.steward.projections import PROJECTIONS, Projection
-from beliefd.stores.base import HeadMoved, InboxRow, Row, SessionRow, Store
+from beliefd.stores.base import HeadMoved, SessionRow, Store
+from beliefd.stores.projections import InboxRow, Row
 
 PAGE: Final = 500
 Progress = Callable[[int], None]

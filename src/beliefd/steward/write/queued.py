@@ -16,7 +16,8 @@ from beliefd.kernel.limits import LIMITED
 from beliefd.kernel.state import Session
 from beliefd.kernel.values import Head, Principal
 from beliefd.ledger.envelope import Entry, payload_of
-from beliefd.steward.facts.finder import Attachments, is_examined
+from beliefd.steward.facts.attachments import Attachments
+from beliefd.steward.facts.finder import is_examined
 from beliefd.steward.facts.threats import is_long
 from beliefd.steward.offload import HEAVY_BYTES, HEAVY_ITEMS
 from beliefd.steward.write.room import LEDGER, SESSION

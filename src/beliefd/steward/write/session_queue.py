@@ -15,9 +15,10 @@ from typing import Any, Final
 from beliefd.ledger.envelope import LedgerBroken
 from beliefd.ledger.replay import Position
 from beliefd.steward.failures import too_many_writers, translated
+from beliefd.steward.write.ports import Ports
 from beliefd.steward.write.queued import ANY_HEAD, QueuedCommand
 from beliefd.steward.write.room import SHARES
-from beliefd.steward.write.turn import Ports, Turn
+from beliefd.steward.write.turn import Turn
 from beliefd.steward.write.withholding import may_withhold
 from beliefd.stores.base import HeadMoved, StorageUnavailable
 

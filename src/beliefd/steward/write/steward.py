@@ -16,14 +16,15 @@ from beliefd.kernel.system.state import SYSTEM
 from beliefd.kernel.values import Principal
 from beliefd.steward.buckets import Buckets
 from beliefd.steward.environment import Environment
-from beliefd.steward.facts.finder import NO_ATTACHMENTS, Attachments, FactFinder
+from beliefd.steward.facts.attachments import NO_ATTACHMENTS, Attachments
+from beliefd.steward.facts.finder import FactFinder
 from beliefd.steward.policies import PolicyInForce
+from beliefd.steward.write.ports import Ports
 from beliefd.steward.write.positions import Positions
 from beliefd.steward.write.queued import Counts, Outcome, QueuedCommand
 from beliefd.steward.write.room import LEDGER, Written
 from beliefd.steward.write.sealed import SealedRefusals
 from beliefd.steward.write.session_queue import SessionQueues
-from beliefd.steward.write.turn import Ports
 from beliefd.stores.base import Store
 
 

@@ -8,8 +8,8 @@ from beliefd.kernel.errors import BeliefdError
 from beliefd.kernel.event import Refused
 from beliefd.kernel.values import Principal
 from beliefd.steward.call import Call
+from beliefd.steward.facts.attachments import NO_ATTACHMENTS, Attachments
 from beliefd.steward.facts.call_facts import Proof
-from beliefd.steward.facts.finder import NO_ATTACHMENTS, Attachments
 from beliefd.steward.write.queued import Outcome
 from beliefd.uncertainty.sampling import Drawn
 

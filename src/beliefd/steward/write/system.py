@@ -25,7 +25,7 @@ from beliefd.ledger.chain import policy_hash
 from beliefd.ledger.envelope import head_of, read
 from beliefd.ledger.notes import VerifierKey
 from beliefd.steward.directory import ISSUER, LOCAL_OPERATOR, facts_of
-from beliefd.steward.facts.finder import Attachments
+from beliefd.steward.facts.attachments import Attachments
 from beliefd.steward.policies import Origin, Overtaken
 from beliefd.steward.write.positions import Positions
 from beliefd.steward.write.queued import Outcome

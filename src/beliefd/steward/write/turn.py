@@ -5,8 +5,6 @@ from functools import cached_property
 from typing import Final
 
 import msgspec
-from msgspec import Struct
-from msgspec.structs import replace
 
 from beliefd import tracing
 from beliefd.kernel.beliefs.commands import DeclareSession
@@ -26,62 +24,38 @@ from beliefd.kernel.transfers.folds import as_it_counts
 from beliefd.kernel.transfers.state import Foreign
 from beliefd.kernel.values import DEFAULT_SPACE, Principal, Role, Tier
 from beliefd.ledger.chain import seal
-from beliefd.ledger.envelope import Entry, LedgerBroken, Sealed, head_of, read
+from beliefd.ledger.envelope import Sealed, head_of
 from beliefd.ledger.replay import Position
 from beliefd.ledger.state_hash import STATE_HASH_EVERY, state_hash_due
-from beliefd.ledger.withheld import parts_of, said_in_withheld
-from beliefd.steward.environment import Environment
-from beliefd.steward.facts.finder import FactFinder, is_examined
+from beliefd.ledger.withheld import said_in_withheld
+from beliefd.steward.facts.finder import is_examined
 from beliefd.steward.facts.in_force import with_in_force
 from beliefd.steward.facts.resting import content_looked_at
-from beliefd.steward.offload import HEAVY_BYTES, in_pool, offload
-from beliefd.steward.policies import PolicyInForce
+from beliefd.steward.offload import HEAVY_BYTES, in_pool
 from beliefd.steward.projections import TOUCHED_BY
+from beliefd.steward.write.first_answers import FirstAnswers
 from beliefd.steward.write.fullness import Room
-from beliefd.steward.write.positions import Positions, pack, session_not_found
+from beliefd.steward.write.ports import Ports
+from beliefd.steward.write.positions import pack, session_not_found
 from beliefd.steward.write.queued import (
     ANY_HEAD,
-    Counts,
     Outcome,
     QueuedCommand,
-    recorded_request,
-    request_hash_of,
 )
 from beliefd.steward.write.refusals import tell_refused
-from beliefd.steward.write.room import Written, on_account_of, refuse_too_large
-from beliefd.steward.write.sealed import SealedRefusals
+from beliefd.steward.write.room import on_account_of, refuse_too_large
 from beliefd.steward.write.withholding import (
     Withheld,
-    as_it_was_withheld,
     may_withhold,
-    policy_of,
     withheld,
 )
-from beliefd.stores.base import TOKENS, Append, Row, SavedState, Store, UsedKey
+from beliefd.stores.base import Append, SavedState
+from beliefd.stores.projections import TOKENS, Row
 
 TRANSFERS: Final = Principal(id="steward://transfers", role=Role.TOOL, tier=Tier.READ_ONLY.name)
 """Who writes into a ledger from elsewhere that it is from there."""
 TURNED_AWAY: Final = (BeliefdError, NotCanonical, UnicodeEncodeError)
 """What is one caller's own error: the others of the turn go on."""
-
-
-class Ports(Struct, frozen=True):
-    """What a turn reaches beyond itself. `stored_policies` are known to be in the store, by hash."""
-
-    store: Store
-    positions: Positions
-    in_force: PolicyInForce
-    finder: FactFinder
-    environment: Environment
-    counts: Counts
-    stored_policies: set[str]
-    sealed: SealedRefusals
-    written: Written
-
-    @property
-    def limit(self) -> int:
-        """How large the state of one session may be: it has to fit into the cache of all."""
-        return min(self.in_force.policy.bounds.kept_of_session, self.positions.limit)
 
 
 class Turn:
@@ -96,7 +70,6 @@ class Turn:
         self._due = None if position is None else position.due
         self.entries: list[Sealed] = []
         self._outcomes: list[tuple[QueuedCommand, Outcome | BeliefdError]] = []
-        self._used: dict[tuple[str, str], tuple[UsedKey, Outcome]] = {}
         self._verdicts: list[tuple[str, str]] = []
         self._now = ""
         self._saved_state: SavedState | None = None
@@ -105,6 +78,9 @@ class Turn:
         self._space, self._declared_by = DEFAULT_SPACE, ""
         # Another policy may come into force while a turn waits for a detector or for the disk.
         self.policies: dict[str, Policy] = {}
+        self._first_answers = FirstAnswers(
+            ports.store, ports.positions, session_id, self.entries, self.policies
+        )
 
     @cached_property
     def _room(self) -> Room:
@@ -116,7 +92,7 @@ class Turn:
         if not self.admits(call):
             return
         try:
-            outcome = await self._first_answer(call) if call.key is not None else None
+            outcome = await self._first_answers.of(call)
             if outcome is None:
                 seq = 0 if self._expected is None else self._expected.seq
                 await self._room.refuse_if_full(self.session, call.command, call.principal, seq, self.entries)
@@ -182,7 +158,7 @@ class Turn:
         if not is_examined(command):
             return None
         if call.recent is None:  # a call that is decided again has still been made once
-            call.recent = finder.count(command, call.principal, policy)
+            call.recent = finder.submissions.count(command, call.principal, policy)
         # What is due counts already: nothing is looked up for what was said elsewhere.
         session = self.session if self.session is None else as_it_counts(self.session, self._due)
         found = await finder.findings(
@@ -223,52 +199,6 @@ class Turn:
         digests = {part.digest for part in told.parts}
         return not digests or await self._ports.store.kept_content(digests) == digests
 
-    async def _first_answer(self, call: QueuedCommand) -> Outcome | None:
-        assert call.key is not None  # noqa: S101
-        who = call.principal.id
-        here = self._used.get((who, call.key))
-        used = here[0] if here else await self._ports.store.used_key(who, call.key)
-        if used is None:
-            return None
-        asked = await offload(call.is_heavy, lambda: call.request_hash, kind="decide")
-        if used.request_hash != asked and used.request_hash != await self._asked_withheld(call, used):
-            raise BeliefdError(
-                Code.CONFLICT,
-                f"Idempotency-Key `{call.key}` was used for another request; use a new key",
-                {"path": "Idempotency-Key"},
-            )
-        return replace(here[1], repeated=True) if here else await self._answer_again(used)
-
-    async def _asked_withheld(self, call: QueuedCommand, used: UsedKey) -> str | None:
-        """The hash of the call, as if the entry that the key points at had been made of it."""
-        entry = await self._entry_at(used)
-        if entry is None or entry.verb != verb_of(call.command):
-            return None
-        policy = self.policies.get(entry.policy_hash) or await policy_of(self._ports.store, entry)
-        if not (parts := parts_of(entry, policy)):
-            return None
-        payload, notes = await as_it_was_withheld(self._ports.store, parts, call.command, call.notes)
-        return request_hash_of(call.scope, entry.verb, payload, notes)
-
-    async def _entry_at(self, used: UsedKey) -> Entry | None:
-        here = [one for one in self.entries if one.seq == used.seq and used.session_id == self._session_id]
-        found = here or await self._ports.positions.chains.entries(used.session_id, used.seq - 1, 1)
-        return read(found[0].record) if found else None
-
-    async def _answer_again(self, used: UsedKey) -> Outcome:
-        """The answer a remembered request got: a function of its entry and the state after it."""
-        position = await self._ports.positions.at(used.session_id, used.seq)
-        entries = await self._ports.positions.chains.entries(used.session_id, used.seq - 1, 1)
-        if position is None or not entries:
-            raise LedgerBroken(used.seq, None, "a remembered request points at an event that is not there")
-        entry = read(entries[0].record)
-        # INVARIANT: an answer is given again to who asked, and to what was asked, as the event says.
-        recorded = await offload(len(entries[0].record) > HEAVY_BYTES, recorded_request, entry)
-        if entry.actor.id != used.principal or recorded != used.request_hash:
-            text = f"Idempotency-Key `{used.key}` points at an event that another request made"
-            raise BeliefdError(Code.STORAGE_UNAVAILABLE, text, {"path": "Idempotency-Key"})
-        return Outcome(entry.delta, position.session, position.head, repeated=True)
-
     def _decide(self, call: QueuedCommand, findings: Findings | None) -> Outcome:
         command, before = call.command, self.session
         if before is None and not isinstance(command, DeclareSession):
@@ -284,11 +214,7 @@ class Turn:
             # INVARIANT: there is no token without its event, and no event without its token.
             row = call.attachments.token
             self._projected.setdefault(TOKENS, {})[row.key] = row
-        if call.key is not None:
-            used = UsedKey(
-                call.principal.id, call.key, call.recorded_hash, self._session_id, outcome.head.seq
-            )
-            self._used[call.principal.id, call.key] = (used, outcome)
+        self._first_answers.remember(call, outcome)
         return outcome
 
     def _receive_ledger(self, before: Session, due: Foreign) -> Session:
@@ -386,7 +312,7 @@ class Turn:
                 for name, policy in self.policies.items()
                 if name not in self._ports.stored_policies
             ],
-            used_keys=[used for used, _ in self._used.values()],
+            used_keys=self._first_answers.used_keys,
             saved_state=self._saved_state,
             projected={name: rows.values() for name, rows in self._projected.items() if rows},
             rests_on=self._rests_on,

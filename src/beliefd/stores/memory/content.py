@@ -5,7 +5,9 @@ from collections.abc import Collection, Iterable
 
 from beliefd.kernel.labels import Bringer
 from beliefd.kernel.values import DEFAULT_SPACE
-from beliefd.stores.base import ContentErased, ErasedRow, KeptContent, Quota, QuotaExceeded, Within
+from beliefd.stores.content import ContentErased, KeptContent, Quota, QuotaExceeded
+from beliefd.stores.projections import ErasedRow
+from beliefd.stores.within import Within
 
 
 class MemoryContent:

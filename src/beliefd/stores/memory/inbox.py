@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from beliefd.stores.base import InboxRow
+from beliefd.stores.projections import InboxRow
 
 
 class MemoryInbox:

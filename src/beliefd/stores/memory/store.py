@@ -13,36 +13,29 @@ from beliefd.ledger.envelope import Sealed, head_of
 from beliefd.stores.archives import Archived, SessionArchived
 from beliefd.stores.base import (
     CHUNK_BYTES,
-    ERASED,
-    GRAPH,
-    INBOX,
-    TOKENS,
-    UNLIMITED,
     Adoption,
     Append,
     CalibrationRow,
     HeadMoved,
-    InboxRow,
-    KeptContent,
     Listener,
-    Quota,
-    Row,
     SavedState,
     SessionRow,
     SpaceRow,
     StorageUnavailable,
     Token,
     UsedKey,
-    Within,
     bounded,
 )
 from beliefd.stores.citations import Uncited
+from beliefd.stores.content import UNLIMITED, KeptContent, Quota
 from beliefd.stores.listeners import Listeners
 from beliefd.stores.memory.archives import MemoryArchives
 from beliefd.stores.memory.content import MemoryContent
 from beliefd.stores.memory.graph import MemoryGraph
 from beliefd.stores.memory.inbox import MemoryInbox
 from beliefd.stores.memory.tokens import MemoryTokens
+from beliefd.stores.projections import ERASED, GRAPH, INBOX, TOKENS, InboxRow, Row
+from beliefd.stores.within import Within
 
 
 class MemoryStore(MemoryArchives):

@@ -7,8 +7,9 @@ import asyncpg
 
 from beliefd.kernel.values import Head
 from beliefd.knowledge.graph import LinkRefused
-from beliefd.stores.base import HeadMoved, Row, StorageUnavailable
+from beliefd.stores.base import HeadMoved, StorageUnavailable
 from beliefd.stores.postgres.database import COMMAND_SECONDS, FAILURES, PostgresDatabase, words
+from beliefd.stores.projections import Row
 from beliefd.stores.sql.projections import Projections, rows_of
 from beliefd.stores.sql.tables import TABLES
 

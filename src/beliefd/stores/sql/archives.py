@@ -7,8 +7,9 @@ from beliefd.kernel.values import Head
 from beliefd.ledger.envelope import Sealed
 from beliefd.ledger.merkle import HASH_BYTES
 from beliefd.stores.archives import HASHES, Archived
-from beliefd.stores.base import HeadMoved, StorageUnavailable, Within
+from beliefd.stores.base import HeadMoved, StorageUnavailable
 from beliefd.stores.sql.database import Database, Steps, as_bytes
+from beliefd.stores.within import Within
 
 _STUB: Final = (
     "SELECT session_id, head_seq, head_event_id, head_hash, place, file_sha256, archived_at, archived_by,"

@@ -7,10 +7,11 @@ from typing import Final
 
 from beliefd.kernel.labels import Bringer
 from beliefd.kernel.values import DEFAULT_SPACE, Role
-from beliefd.stores.base import UNLIMITED, ContentErased, KeptContent, Quota, QuotaExceeded, Within
 from beliefd.stores.citations import Uncited
+from beliefd.stores.content import UNLIMITED, ContentErased, KeptContent, Quota, QuotaExceeded
 from beliefd.stores.sql.database import Database, Steps, as_bytes
 from beliefd.stores.sql.kept import AskedTogether
+from beliefd.stores.within import Within
 
 CHUNK: Final = 500
 _TOUCH: Final = (

@@ -4,7 +4,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Collection, Generator, Sequence
 from typing import Any, ClassVar, TypeVar
 
-from beliefd.stores.base import Within
+from beliefd.stores.within import Within
 
 T = TypeVar("T")
 Steps = Generator[tuple[Any, ...], Sequence[Sequence[Any]], T]

@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 
 from beliefd.knowledge.graph import LinkRow, NodeRow
-from beliefd.stores.base import Within
 from beliefd.stores.sql.database import Database
 from beliefd.stores.sql.tables import LINKS, NODES
+from beliefd.stores.within import Within
 
 
 class Graph(Database):

@@ -1,8 +1,9 @@
 """The inbox in a database: what waits, what is due, and what nobody has been told of yet."""
 
-from beliefd.stores.base import InboxRow, Within
+from beliefd.stores.projections import InboxRow
 from beliefd.stores.sql.database import Database
 from beliefd.stores.sql.tables import APPROVALS
+from beliefd.stores.within import Within
 
 
 class Inbox(Database):

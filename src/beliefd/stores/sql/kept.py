@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Awaitable, Callable, Collection
 
-from beliefd.stores.base import Within
+from beliefd.stores.within import Within
 
 Waiting = list[tuple[set[str], "asyncio.Future[set[str] | None]"]]
 """The names that each one asks about, and where it waits for those that are kept."""

@@ -8,8 +8,9 @@ from beliefd.kernel.canonical import MAX_SAFE_INTEGER
 from beliefd.kernel.values import Head
 from beliefd.ledger.envelope import LedgerBroken, Sealed
 from beliefd.stores.archives import Archived, SessionArchived
-from beliefd.stores.base import CHUNK_BYTES, SavedState, SessionRow, UsedKey, Within
+from beliefd.stores.base import CHUNK_BYTES, SavedState, SessionRow, UsedKey
 from beliefd.stores.sql.database import Database
+from beliefd.stores.within import Within
 
 
 class Ledgers(Database):

@@ -3,7 +3,7 @@
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
-from beliefd.stores.base import Row
+from beliefd.stores.projections import Row
 from beliefd.stores.sql.database import Database
 from beliefd.stores.sql.tables import TABLES
 

@@ -8,7 +8,8 @@ from msgspec.structs import astuple
 
 from beliefd.knowledge.graph import LinkRow, NodeRow
 from beliefd.knowledge.schema import RELATIONS
-from beliefd.stores.base import ERASED, GRAPH, INBOX, TOKENS, ErasedRow, InboxRow, Token
+from beliefd.stores.base import Token
+from beliefd.stores.projections import ERASED, GRAPH, INBOX, TOKENS, ErasedRow, InboxRow
 
 R = TypeVar("R")
 

@@ -7,7 +7,8 @@ from typing import Any
 
 from beliefd.kernel.values import Head
 from beliefd.knowledge.graph import LinkRefused
-from beliefd.stores.base import HeadMoved, Row
+from beliefd.stores.base import HeadMoved
+from beliefd.stores.projections import Row
 from beliefd.stores.sql.projections import Projections
 from beliefd.stores.sql.tables import TABLES, Table
 from beliefd.stores.sqlite.database import SqliteDatabase, named

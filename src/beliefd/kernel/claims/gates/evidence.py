@@ -7,9 +7,9 @@ from beliefd.kernel import patterns
 from beliefd.kernel.claims.bundle import SHA256_DIGITS, Claim, EvidencePointer, named
 from beliefd.kernel.claims.gates.about import about
 from beliefd.kernel.claims.gates.result import GateInput, GateResult, Seen, passes, says
+from beliefd.kernel.claims.policy import EvidencePolicy, EvidenceState
 from beliefd.kernel.claims.standing import UNSEEN_ALONE, ClaimStanding
 from beliefd.kernel.claims.tiers import NAMES
-from beliefd.kernel.policy import EvidencePolicy, EvidenceState
 from beliefd.kernel.values import ClaimType, Tier, quoted, seconds
 
 GATE = "evidence"

@@ -10,9 +10,9 @@ from msgspec import UNSET
 
 from beliefd.kernel.claims.bundle import Claim, Severity
 from beliefd.kernel.claims.gates.result import GateInput, GateResult, passes, says, whole
+from beliefd.kernel.claims.policy import MeasurementRule
 from beliefd.kernel.claims.standing import MeasuredStanding
 from beliefd.kernel.labels import WITNESSED
-from beliefd.kernel.policy import MeasurementRule
 from beliefd.kernel.values import quoted
 
 GATE = "uncertainty"
