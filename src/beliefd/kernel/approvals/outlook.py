@@ -28,6 +28,11 @@ CAME_TO: Final = {
 """What became of a call that people said yes to, by its status."""
 
 
+ELSEWHERE: Final = (
+    "; ask the server that knows it (`--url`), or adopt the policy that names it (`beliefd policy adopt`)"
+)
+
+
 class Outlook(Struct, frozen=True):
     """How many must agree today, who they can be, whose yes counts by now, and why another is in vain.
 
@@ -86,7 +91,9 @@ def _cannot_run(session: Session, approval: Approval, facts: Facts) -> str | Non
     if why is not None and result.on_fail == "ask":
         changed = f"the rule has changed since it was asked about ({why})"
         return f"cannot run now: {changed}; proposed again, it is asked anew"
-    return None if why is None else f"cannot run now: {why}"
+    # Only what is shown is longer: the reason itself is recorded with a yes that was in vain.
+    elsewhere = ELSEWHERE if any(one.code == "UNKNOWN_TOOL" for one in result.reasons) else ""
+    return None if why is None else f"cannot run now: {why}{elsewhere}"
 
 
 def _let_nothing_through(approval: Approval) -> bool:

@@ -63,20 +63,25 @@ def _asked(
     told: list[UserText],
 ) -> AskedCall:
     definition = None if found is None else found.definition
+    words = [] if found is None else list(found.words or ())
     return AskedCall(
         description="" if definition is None else definition.description,
         declared_tier=None if definition is None else definition.tier,
-        origin=[] if found is None or found.origin is UNSET else _traced(found.origin),
+        origin=[] if found is None or found.origin is UNSET else _traced(found.origin, words),
         reasons=list(result.reasons),
         policy_hash=entry.policy_hash,
         run_by_caller=definition is not None and definition.is_run_by_caller,
         values_now=values_now,
         told=told,
+        words=words,
     )
 
 
-def _traced(facts: CallFacts) -> list[ValueFact]:
-    found = (one for name in TRACED for one in getattr(facts, name))
+def _traced(facts: CallFacts, words: list[ValueFact]) -> list[ValueFact]:
+    """That a command as a whole stands nowhere says nothing, where its words stand in what was read."""
+    whole = {one.argument for one in words}
+    traced = (one for name in TRACED for one in getattr(facts, name))
+    found = (one for one in traced if one.origin != "model" or one.argument not in whole)
     return list({(one.argument, one.value): one for one in found}.values())
 
 
