@@ -93,6 +93,7 @@ def places(preset: Guarded) -> list[str]:
         "/access",
         f"/content/{kept}",
         "/inbox/none",
+        "/inbxo",
     ]
 
 
@@ -197,6 +198,7 @@ def test_every_page_of_the_console_is_among_those_that_are_looked_at(places: lis
         "/sign-in/{name}/back",
         "/sign-out",
         "/live",
+        "/{place:path}",
         "/sessions/{session_id}/live",
         "/sessions/{session_id}/export",
     }, "what is no page; the page to sign in has a test of its own"
