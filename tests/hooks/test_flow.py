@@ -314,5 +314,6 @@ def test_a_card_says_in_what_was_read_the_words_of_a_command_stand(house: Guarde
     shown = Person(house.server, house.person).read(f"/inbox/{card.approval_id}")
     assert "<code>evil-helper</code> appears in result 1 of Bash (cat setup.md)" in shown
     assert "is from nowhere" not in shown
+    assert "led_astray" not in shown, "nothing is believed of a conversation that is only guarded"
     on_paper = beliefd("inbox", "show", card.approval_id, "--url", house.server.url, "--token", house.person)
     assert "evil-helper appears in result 1 of Bash (cat setup.md)" in on_paper.stdout

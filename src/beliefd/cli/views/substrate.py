@@ -20,6 +20,7 @@ from beliefd.cli.views.drawing import (
 )
 from beliefd.kernel.substrate.capabilities import Amounts, Budgets
 from beliefd.kernel.substrate.constraints import Reason
+from beliefd.kernel.values import shown_time
 from beliefd.protocol.headlines import REPEATED
 from beliefd.protocol.substrate import (
     CallView,
@@ -104,7 +105,7 @@ def _came_to(result: CandidateAnswer) -> str:
     if result.status == "stopped":
         return "stopped before it began"
     if result.permit is not None:
-        return f"yours to run until {result.permit.expires_at}: {result.call_id}"
+        return f"yours to run until {shown_time(result.permit.expires_at)}: {result.call_id}"
     if result.status == "scheduled":
         return result.status
     return f"{result.status}: {json_text(result.result)}"
@@ -116,7 +117,7 @@ def call(answer: CallView) -> RenderableType:
     lines = [
         Text.assemble((answer.call_id, "bold"), f"  {visible(answer.tool_id)} {json_text(answer.args)}"),
         Text(f"{answer.status}, proposed by {visible(answer.agent_id)}, run by {who}"),
-        Text(f"scheduled {answer.scheduled_at}, deadline {answer.deadline}"),
+        Text(f"scheduled {shown_time(answer.scheduled_at)}, deadline {shown_time(answer.deadline)}"),
     ]
     for name, value in (("join key", answer.join_key), ("upstream", answer.upstream)):
         if value is not None:
@@ -173,8 +174,8 @@ def _amounts(answer: CapabilityView | CapabilityLevel, budgets: Budgets) -> list
 
 
 def _time(answer: CapabilityView | CapabilityLevel) -> str:
-    revoked = f", revoked {answer.revoked_at}" if answer.revoked_at else ""
-    return f"open until {answer.expires_at}{revoked}"
+    revoked = f", revoked {shown_time(answer.revoked_at)}" if answer.revoked_at else ""
+    return f"open until {shown_time(answer.expires_at)}{revoked}"
 
 
 def _level(parent: CapabilityLevel) -> Text:

@@ -17,7 +17,7 @@ from beliefd.kernel.intents.changes import cannot_change
 from beliefd.kernel.policy import ApproverRule
 from beliefd.kernel.state import Session
 from beliefd.kernel.substrate.arbitration import confirmed
-from beliefd.kernel.values import PEOPLE, Principal
+from beliefd.kernel.values import PEOPLE, Principal, shown_time
 
 CAME_TO: Final = {
     "ok": "approved, and it ran",
@@ -113,5 +113,5 @@ def came_to(session: Session, approval: Approval) -> str | None:
         return CAME_TO["stopped"]
     call = session.substrate.calls.get(approval.led_to) if approval.led_to else None
     if call is not None and call.status == "scheduled" and call.is_run_by_caller:
-        return f"approved; its agent can make the call now, until {call.deadline}"
+        return f"approved; its agent can make the call now, until {shown_time(call.deadline)}"
     return None if call is None else CAME_TO.get(call.status, "approved, and it runs")
