@@ -25,9 +25,7 @@ def foreign_words(session: Memory, argument: str, command: str) -> tuple[ValueFa
         at = session.origin(value)
         if at.place is None or RANK[at.origin] <= RANK["named_field"]:
             continue
-        about = f" ({at.place.record.about})" if at.place.record.about else ""
-        fact = ValueFact(argument, word[:SHOWN], at.origin, f"{where_is(at)}{about}", value.shape)
-        found[value.key] = fact
+        found[value.key] = ValueFact(argument, word[:SHOWN], at.origin, where_is(at), value.shape)
         if len(found) == MAX_WORDS:
             break
     return tuple(found.values())

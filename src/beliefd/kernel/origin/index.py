@@ -50,7 +50,7 @@ class Record(Struct, eq=False, gc=False):
     """One record of a result. `named`: the user speaks of it; `linked`: a document he follows does.
 
     `authored`: somebody has sent or posted it, and chose its title, too; `written`: somebody may have, since
-    it holds a text beside an address; `keyed`: the user gave its key. `about`: what was read, for people.
+    it holds a text beside an address; `keyed`: the user gave its key.
     """
 
     item: int
@@ -65,7 +65,6 @@ class Record(Struct, eq=False, gc=False):
     labels: list[Label] = []
     addresses: list[str] = []
     shapes: dict[Shape, set[str]] = {}
-    about: str = ""
 
 
 class Place(Struct, eq=False, gc=False):

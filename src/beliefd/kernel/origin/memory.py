@@ -30,7 +30,6 @@ from beliefd.kernel.values import Id, Object, Value
 RECENT: Final = 5
 """So many of the user's last texts say what is asked for. Values are looked up in all of them."""
 MAX_USED: Final = 10_000
-MAX_ABOUT: Final = 120
 MAX_FIELDS: Final = 20_000
 """Fields of one result that are indexed apart; what is beyond is text."""
 
@@ -166,7 +165,7 @@ class Memory:
     def _add_plain(
         self, item: ContextItem, tool: ToolInfo, how: Any, named: bool, *, bare: bool = False
     ) -> None:
-        record = Record(self.results, tool.tool_id, how, named, about=_about(item))
+        record = Record(self.results, tool.tool_id, how, named)
         record.keyed = not item.error and self._keyed(item, tool, None, alone=True)
         short = len(item.text) <= 80 and "\n" not in item.text.strip() and not bare
         one_word = short and len(item.text.split()) == 1
@@ -246,7 +245,7 @@ class Memory:
             # Where anybody registers himself, only whom the user names is meant.
             anybody = not trade(tool, self.lexicon).words.isdisjoint(self.lexicon.registers)
             how = "directory" if found.identity and not anybody else "queried"
-        record = Record(self.results, tool.tool_id, how, bool(named), labels=found.labels, about=_about(item))
+        record = Record(self.results, tool.tool_id, how, bool(named), labels=found.labels)
         record.keyed = keyed
         if people:
             self.bearers.meet(found.leaves)
@@ -390,12 +389,6 @@ class Memory:
             place.kind == "field" and place.record.how != "open" and not (place.record.authored or place.echo)
             for place, _ in self.heard.places(one)
         )
-
-
-def _about(item: ContextItem) -> str:
-    """What a result is of, in the words of its call: the file that was read, the page that was fetched."""
-    short = (one for one in item.args.values() if isinstance(one, str) and len(one) <= MAX_ABOUT)
-    return " ".join(next(short, "").split())
 
 
 def _better(left: Found, right: Found) -> Found:
