@@ -239,6 +239,19 @@ def test_nothing_on_any_page_keeps_people_out_or_does_what_an_agent_says(
     assert bad == {}, msgspec.json.format(msgspec.json.encode(bad)).decode()
 
 
+def test_a_picture_that_is_wider_than_a_phone_says_so(
+    window: Browser, preset: Guarded, places: list[str]
+) -> None:
+    assert "/propositions/wait-40" in places
+    for size, is_told in ((PHONE, True), (DESK, False)):
+        with person(window, preset, viewport=size) as page:
+            page.goto("/propositions/wait-40")
+            scrolls = page.evaluate(
+                "(one => one.scrollWidth > one.clientWidth)(document.querySelector('.wide'))"
+            )
+            assert (scrolls, page.locator(".sideways").is_visible()) == (is_told, is_told)
+
+
 def test_the_page_to_sign_in_keeps_nobody_out(window: Browser, preset: Guarded) -> None:
     axe = (npm_package("axe-core", "4.10.3") / "node_modules/axe-core/axe.min.js").read_text()
     page = window.new_page(base_url=preset[0].url)
