@@ -15,7 +15,7 @@ from beliefd.cli.output import DECISION_EXITS, Exit, console, exit_of_call, pass
 from beliefd.cli.target import Question, Target, asks, target_options
 from beliefd.kernel.approvals.state import OPEN, ApprovalStatus, SubjectKind
 from beliefd.kernel.errors import BeliefdError, Code
-from beliefd.kernel.values import Tier, shown_time
+from beliefd.kernel.values import Tier
 
 if TYPE_CHECKING:
     from beliefd.protocol.approvals import ApprovalCard, DecidedApproval
@@ -218,7 +218,7 @@ def _still_open(card: "ApprovalCard") -> None:
     """Nobody is asked about what is settled: who settled it, and when."""
     if card.status not in OPEN:
         by = f", by `{output.visible(card.decided_by)}`" if card.decided_by else ""
-        at = f", at {shown_time(card.decided_at)}" if card.decided_at else ""
+        at = f", at {card.decided_at}" if card.decided_at else ""
         told = f"approval `{card.approval_id}` is {card.status} already{by}{at}"
         raise BeliefdError(Code.CONFLICT, told, {"path": "$.approval_id", "status": card.status})
 
