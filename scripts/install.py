@@ -28,8 +28,7 @@ def main(arguments: list[str]) -> int:
             packages += line.startswith("Collecting ")
             if step is None:
                 continue
-            what = line.split()[1].rpartition("/")[2][:50] if step != "installing" else "them"
-            told = f"  {packages} packages, {step} {what}"
+            told = progress(packages, step, line)
             if terminal:
                 print(f"\r{told:<80}", end="", flush=True)
             elif line.startswith("Collecting ") and packages % 10 == 0:
@@ -38,6 +37,14 @@ def main(arguments: list[str]) -> int:
     if pip.returncode != 0:
         sys.stderr.writelines(last)
     return pip.returncode
+
+
+def progress(packages: int, step: str, line: str) -> str:
+    """How far it is. What is installed before anything is looked for are tools to build with."""
+    if packages == 0:
+        return "  getting ready"
+    what = line.split()[1].rpartition("/")[2][:50] if step != "installing" else "them"
+    return f"  {packages} package{'s' if packages > 1 else ''}, {step} {what}"
 
 
 if __name__ == "__main__":

@@ -414,7 +414,7 @@ export type Asked = {
   k?: number | null;
 };
 
-/** A tool call or a change of state as it was judged when it was asked for. `description` is the tool's own, `origin` are the values that were traced, each with where it stood, `reasons` what stood in the way with what was read. `policy_hash` is the policy that asked. `values_now` is what a change that waits would set or remove, as it is at the moment; what is not there is left out. `told` is what the session was told as the user's word until then: the last texts, the newest last, and only for those who may read its content. */
+/** A tool call or a change of state as it was judged when it was asked for. `description` is the tool's own, `origin` are the values that were traced, each with where it stood, `reasons` what stood in the way with what was read. `policy_hash` is the policy that asked. `values_now` is what a change that waits would set or remove, as it is at the moment; what is not there is left out. `told` is what the session was told as the user's word until then: the last texts, the newest last, and only for those who may read its content. `words` are those of a shell command that the user did not give and that stand in what was read. */
 export type AskedCall = {
   /** `description` is the tool's own, `origin` are the values that were traced, each with where it stood, `reasons` what stood in the way with what was read. */
   description: string;
@@ -432,6 +432,8 @@ export type AskedCall = {
   values_now?: Record<string, unknown>;
   /** `told` is what the session was told as the user's word until then: the last texts, the newest last, and only for those who may read its content. */
   told?: Array<UserText>;
+  /** `words` are those of a shell command that the user did not give and that stand in what was read. */
+  words?: Array<ValueFact>;
 };
 
 /** A witness that this server submits checkpoints to, at `url`: the size that it has cosigned last, as far as this server knows, and what has come of the newest one otherwise. */
@@ -828,7 +830,7 @@ export type CallFacts = {
   candidates?: number;
 };
 
-/** What was found out about one candidate call: its tool, its arguments, and the token it came with. `tier` is the tool's, as registered. Entries without it are older than the rules about the tiers of tools, and are judged without them. Where `begins` is set, the call is judged again when it begins; entries without it are older than that. `givers` is how those stand now through whom the capability came, as far as they have tokens; entries without it are older than the rule that a capability ends with them. `origin` is where the values of the call came from, and `context` what that rests on: they are found out where policy has `context`. `shell` is what its commands may do, or which files of the project it writes. `network` is whether it may reach the network, as far as anybody says. */
+/** What was found out about one candidate call: its tool, its arguments, and the token it came with. `tier` is the tool's, as registered. Entries without it are older than the rules about the tiers of tools, and are judged without them. Where `begins` is set, the call is judged again when it begins; entries without it are older than that. `givers` is how those stand now through whom the capability came, as far as they have tokens; entries without it are older than the rule that a capability ends with them. `origin` is where the values of the call came from, and `context` what that rests on: they are found out where policy has `context`. `shell` is what its commands may do, or which files of the project it writes. `network` is whether it may reach the network, as far as anybody says. `words` are those of a shell command that stand in what was read: they are for people, and no rule reads them. */
 export type CallFinding = {
   /** The definition of the tool; null if there is none */
   definition?: ToolDefinition | null;
@@ -858,6 +860,8 @@ export type CallFinding = {
   shell?: ShellFacts;
   /** `network` is whether it may reach the network, as far as anybody says. */
   network?: boolean;
+  /** `words` are those of a shell command that stand in what was read: they are for people, and no rule reads them. */
+  words?: Array<ValueFact>;
 };
 
 /** A tool call as asked for, with the token that proves its capability. `join_key` is what other programs know the call by, such as the id that a client gives to a use of a tool; it serves as `idempotency_key` where none is given. `upstream` is the catalogue that its tool is pinned in. `rationale` is why the agent wants it: a person who decides about it reads that. */

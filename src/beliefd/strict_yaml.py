@@ -24,6 +24,11 @@ class _Loader(yaml.SafeLoader):
             raise yaml.constructor.ConstructorError(None, None, wrong, node.start_mark)
         return int(super().construct_yaml_int(node))
 
+    def construct_yaml_timestamp(self, node: yaml.ScalarNode) -> Any:
+        """YAML has times, and JSON has none: what is meant is the text."""
+        wrong = f"`{node.value}` is read as a time, which JSON does not have; quote it as text"
+        raise yaml.constructor.ConstructorError(None, None, wrong, node.start_mark)
+
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
         seen: set[Hashable] = set()
         for key_node, _ in node.value:
@@ -39,6 +44,7 @@ class _Loader(yaml.SafeLoader):
 
 
 _Loader.add_constructor("tag:yaml.org,2002:int", _Loader.construct_yaml_int)
+_Loader.add_constructor("tag:yaml.org,2002:timestamp", _Loader.construct_yaml_timestamp)
 
 
 def parse_yaml(data: bytes, name: str) -> Any:

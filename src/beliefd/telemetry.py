@@ -5,9 +5,10 @@ from contextlib import contextmanager
 from typing import Any, Final
 
 from beliefd import __version__, tracing
+from beliefd.extras import install
 from beliefd.kernel.errors import BeliefdError, Code, invalid
 
-NEEDS: Final = "traces need an extra: pip install 'beliefd[otel]'"
+NEEDS: Final = f"traces need an extra: {install('otel')}"
 PATH: Final = "/v1/traces"
 PATIENCE_MS: Final = 5_000
 

@@ -41,7 +41,7 @@ def test_a_missing_framework_is_named_with_its_extra(name: str, monkeypatch: pyt
     for package in packages:
         monkeypatch.setitem(sys.modules, package, None)  # as if it were not installed
     monkeypatch.delitem(sys.modules, f"beliefd.adapters.{name}", raising=False)
-    with pytest.raises(ImportError, match=rf"needs the extra `{extra}`: pip install 'beliefd\[{extra}\]'"):
+    with pytest.raises(ImportError, match=rf"needs the extra `{extra}`: `pip install 'beliefd\[{extra}\]'`"):
         importlib.import_module(f"beliefd.adapters.{name}")
 
 

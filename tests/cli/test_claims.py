@@ -76,7 +76,10 @@ def test_a_yes_from_where_the_tool_is_not_is_not_used_up(data: Path) -> None:
         name = str(one(house.agent.propose(session, [asked])).approval_id)
     at = ("--data", data)
     shown = beliefd("inbox", "show", name, *at).stdout
-    assert "cannot run now: no tool `email.send` is registered in this process" in " ".join(shown.split())
+    in_words = " ".join(shown.split())
+    assert "cannot run now: no tool `email.send` is registered in this process; ask the server" in in_words
+    assert "(`--url`)" in in_words
+    assert "`beliefd policy adopt`" in in_words
     refused = beliefd("inbox", "approve", name, "--yes", *at)
     assert (refused.exit_code, "CONFLICT: it cannot happen now" in refused.stderr) == (4, True)
     assert "`beliefd policy adopt` makes it known here" in refused.stderr

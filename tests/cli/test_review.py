@@ -1,6 +1,7 @@
 """`beliefd inbox`: narrowed down, gone through one by one, and items named by parts of their ids."""
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +32,15 @@ def waiting(data: Path, session: str) -> dict[str, str]:
 
 def listed(data: Path, *arguments: str) -> list[str]:
     return [one["approval_id"] for one in answer("inbox", "list", *arguments, "--data", data)["approvals"]]
+
+
+def test_what_a_line_has_no_room_for_and_parts_of_seconds_are_left_out(data: Path, session: str) -> None:
+    with library.open(data / "beliefd.db", principal=AGENT) as embedded:
+        name = str(embedded.submit_claims(session, bundle("DELETE", "drop " + "x" * 90)).approval_id)
+    assert f"{'drop ' + 'x' * 74}…  by" in beliefd("inbox", "list", "--data", data).stdout
+    shown = beliefd("inbox", "show", name, "--data", data).stdout
+    assert re.search(r"open until \d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ\n", shown), shown
+    assert "." in answer("inbox", "show", name, "--data", data)["expires_at"]
 
 
 def test_a_list_is_narrowed_down_as_in_the_console(data: Path, session: str, waiting: dict[str, str]) -> None:

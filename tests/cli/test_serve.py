@@ -124,6 +124,10 @@ def test_a_policy_file_rules(data: Path, tmp_path: Path, name: str) -> None:
         ("termination: {force_roles: [king]}", "$.termination.force_roles[0]"),
         ("- a", "expected `object`"),
         ("v: 1\nv: 1", "appears twice"),
+        (
+            "constraints:\n  c:\n    when: {op: eq, args: [a, 2026-01-31T12:00:00Z]}",
+            "`2026-01-31T12:00:00Z` is read as a time, which JSON does not have; quote it as text at line 3",
+        ),
         ("{", "not YAML"),
     ],
 )

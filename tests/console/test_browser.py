@@ -242,3 +242,19 @@ def test_a_long_question_is_answered_on_the_page_that_asked_it(
         assert page.title().startswith("Verified")
         page.goto(f"/sessions/{session_id}/what-if?attested=1")
         page.wait_for_selector("text=Would come back")
+
+
+def test_filters_are_folded_on_a_phone_and_there_at_a_desk(browser: Browser, guarded: Guarded) -> None:
+    for scripts in (True, False):
+        with person(
+            browser, guarded, viewport={"width": 390, "height": 800}, java_script_enabled=scripts
+        ) as page:
+            assert not page.locator("form.filters").is_visible()
+            page.click("text=Filters")
+            page.select_option("select[name=status]", "approved")
+            page.click("form.filters button")
+            page.wait_for_url("**/inbox?status=approved*")
+            assert page.inner_text("details.fold > summary") == "Filters: approved"
+    with person(browser, guarded, viewport={"width": 1200, "height": 800}) as page:
+        assert page.locator("form.filters").is_visible()
+        assert not page.locator("details.fold > summary").is_visible()

@@ -93,6 +93,7 @@ def places(preset: Guarded) -> list[str]:
         "/access",
         f"/content/{kept}",
         "/inbox/none",
+        "/inbxo",
     ]
 
 
@@ -197,6 +198,7 @@ def test_every_page_of_the_console_is_among_those_that_are_looked_at(places: lis
         "/sign-in/{name}/back",
         "/sign-out",
         "/live",
+        "/{place:path}",
         "/sessions/{session_id}/live",
         "/sessions/{session_id}/export",
     }, "what is no page; the page to sign in has a test of its own"
@@ -235,6 +237,19 @@ def test_nothing_on_any_page_keeps_people_out_or_does_what_an_agent_says(
             cut = page.evaluate(f"{CUT}.map(one => one.textContent.slice(0, 80))")
             assert cut == [] or size is DESK, (place, cut)
     assert bad == {}, msgspec.json.format(msgspec.json.encode(bad)).decode()
+
+
+def test_a_picture_that_is_wider_than_a_phone_says_so(
+    window: Browser, preset: Guarded, places: list[str]
+) -> None:
+    assert "/propositions/wait-40" in places
+    for size, is_told in ((PHONE, True), (DESK, False)):
+        with person(window, preset, viewport=size) as page:
+            page.goto("/propositions/wait-40")
+            scrolls = page.evaluate(
+                "(one => one.scrollWidth > one.clientWidth)(document.querySelector('.wide'))"
+            )
+            assert (scrolls, page.locator(".sideways").is_visible()) == (is_told, is_told)
 
 
 def test_the_page_to_sign_in_keeps_nobody_out(window: Browser, preset: Guarded) -> None:

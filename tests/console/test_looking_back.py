@@ -26,6 +26,7 @@ def test_ledgers_are_searched_by_who_by_words_and_by_time(approver: Person, agen
     shown = approver.read("/audit?text=ZEBRAS+stay")
     assert re.findall(r'class="verb">(\w+)', shown) == ["DECIDE_APPROVAL"]
     assert f'href="/inbox/{approval_id}"' in shown
+    assert re.search(rf'in <a [^>]*href="/sessions/{session_id}/audit" title="{session_id}"', shown)
     by = approver.read(f"/audit?session={session_id}&actor=test-approver")
     assert re.findall(r'class="verb">(\w+)', by) == ["DECIDE_APPROVAL"]
     assert "Nothing matches" in approver.read(f"/audit?session={session_id}&until=2020-01-01")

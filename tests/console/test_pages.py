@@ -30,6 +30,20 @@ def test_nobody_sees_a_page_who_is_not_signed_in(guarded: Guarded, path: str) ->
     assert httpx.get(f"{guarded[0].url}/live", verify=False).status_code == 401
 
 
+def test_a_mistyped_address_is_a_page_for_browsers_and_an_error_for_programs(
+    approver: Person, guarded: Guarded
+) -> None:
+    browser = {"Accept": "text/html,application/xhtml+xml,*/*;q=0.8"}
+    for http in (approver.http, httpx.Client(base_url=guarded[0].url, verify=False)):
+        found = http.get("/inbxo/<b>", headers=browser)
+        assert (found.status_code, found.headers["content-type"]) == (404, "text/html; charset=utf-8")
+        assert "there is no page `/inbxo/&lt;b&gt;`" in found.text
+        assert http.get("/inbxo").json()["error"]["code"] == "NOT_FOUND"
+        posted = http.post("/inbxo", headers=browser)
+        assert (posted.status_code, posted.json()["error"]["code"]) == (404, "NOT_FOUND")
+    assert "human://test-approver" in approver.http.get("/inbxo", headers=browser).text
+
+
 def test_the_cookie_of_a_visit_is_read_by_no_script_and_sent_by_no_other_site(approver: Person) -> None:
     assert approver.signed_in.status_code == 303
     cookie = approver.signed_in.headers["set-cookie"]

@@ -10,6 +10,7 @@ from typing import Any, Final
 import kubernetes_validate
 import pytest
 import yaml
+from scripts.install import progress
 
 from beliefd.policy.files import load_policy
 from tests.conformance.node import node
@@ -250,6 +251,8 @@ def test_make_run_installs_what_running_needs_and_says_how_far_it_is() -> None:
         ".venv/bin/python scripts/install.py --editable ."
     ]
     installer = ROOT / "scripts" / "install.py"
+    assert progress(0, "installing", "Installing build dependencies: started") == "  getting ready"
+    assert progress(1, "looking for", "Collecting click>=8") == "  1 package, looking for click>=8"
     code, complaint = said(sys.executable, installer, "--no-index", "no-such-package-of-anybody")
     assert code != 0
     assert "no-such-package-of-anybody" in complaint

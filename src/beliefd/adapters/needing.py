@@ -3,6 +3,8 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from beliefd.extras import install
+
 
 @contextmanager
 def needing(extra: str) -> Iterator[None]:
@@ -10,5 +12,5 @@ def needing(extra: str) -> Iterator[None]:
     try:
         yield
     except ImportError as error:
-        text = f"this adapter needs the extra `{extra}`: pip install 'beliefd[{extra}]' ({error})"
+        text = f"this adapter needs the extra `{extra}`: {install(extra)} ({error})"
         raise ImportError(text, name=error.name) from error

@@ -11,6 +11,7 @@ import click
 from beliefd.cli.output import Exit, Reply, fail
 from beliefd.cli.server import bind, loop_factory, tune_interpreter, url_of
 from beliefd.cli.target import DEFAULT_DATA, Target, prepare_data, store_name
+from beliefd.extras import install
 from beliefd.kernel.values import Principal, Role, Tier
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ def need_mcp() -> None:
     try:
         import mcp  # noqa: F401 - only to see whether it is there
     except ModuleNotFoundError:
-        fail("this needs the extra `mcp`: pip install 'beliefd[mcp]'", Exit.BAD_INPUT)
+        fail(f"this needs the extra `mcp`: {install('mcp')}", Exit.BAD_INPUT)
 
 
 def config_of(

@@ -15,6 +15,7 @@ from msgspec import Struct
 from beliefd.cli.output import complain, visible
 from beliefd.cli.target import Target
 from beliefd.kernel.errors import invalid
+from beliefd.kernel.values import shown_time
 
 if TYPE_CHECKING:
     from email.message import EmailMessage
@@ -56,7 +57,7 @@ def message_of(card: "ApprovalCard", place: str | None) -> Message:
     link = inbox_page(place, name) or f"beliefd inbox show {name}"
     lines = (
         f"proposed by {visible(card.proposer)} in session {card.session_id}",
-        *((f"open until {card.expires_at}",) if change == "approval.pending" else ()),
+        *((f"open until {shown_time(card.expires_at)}",) if change == "approval.pending" else ()),
         link,
     )
     return Message(change, card.approval_id, f"{card.tier}: a {kind} {happened}", lines)

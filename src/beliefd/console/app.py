@@ -10,9 +10,10 @@ from typing import Any, Final
 
 import msgspec
 from msgspec import Struct
+from starlette.datastructures import Headers
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
-from starlette.routing import BaseRoute, Route
+from starlette.routing import BaseRoute, Match, Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from beliefd.console.asking import Asker, Server
@@ -40,6 +41,8 @@ from beliefd.steward.signin.settings import Issuer
 log = logging.getLogger("beliefd.console")
 HTML: Final = "text/html; charset=utf-8"
 CLIENT_GONE: Final = 499
+SHOWN: Final = 200
+"""Characters of an address that is repeated."""
 LARGE: Final = 64 * 1024
 """Bytes. A page of more is rendered beside the event loop, so that others are answered meanwhile."""
 POLICY: Final = (
@@ -100,6 +103,15 @@ class Visitor(Struct, frozen=True):
         return await self.questions.of(asker.principal.id, key, ask)
 
 
+class Mistyped(Route):
+    """What no other route has, for browsers: programs are told in the one shape of errors."""
+
+    def matches(self, scope: Scope) -> tuple[Match, Scope]:
+        wanted = scope["type"] == "http" and "text/html" in Headers(scope=scope).get("accept", "")
+        reads = wanted and scope["method"] in ("GET", "HEAD")
+        return super().matches(scope) if reads else (Match.NONE, {})
+
+
 class Held(Struct, frozen=True):
     """An answer, and what is given back after its last byte."""
 
@@ -142,8 +154,11 @@ class Console:
             place: partial(self._shown, one) for place, one in pages.items()
         }
         return [
-            Route(path, self._guarded(answering, path), methods=[method])
-            for (method, path), answering in {**others, **made}.items()
+            *(
+                Route(path, self._guarded(answering, path), methods=[method])
+                for (method, path), answering in {**others, **made}.items()
+            ),
+            Mistyped("/{place:path}", self._guarded(self._mistyped, "/{place}"), methods=["GET"]),
         ]
 
     def _guarded(self, answering: Answering, path: str) -> Callable[[Request], Awaitable[Response]]:
@@ -188,6 +203,10 @@ class Console:
     async def _asker(self, request: Request) -> Asker | None:
         caller = await self.visits.caller(_cookie(request))
         return None if caller is None else Asker(self._server, caller)
+
+    async def _mistyped(self, request: Request, _: ExitStack) -> ASGIApp:
+        error = BeliefdError(Code.NOT_FOUND, f"there is no page `{request.url.path[:SHOWN]}`")
+        return _failed(error, await self._asker(request))
 
     async def _asset(self, request: Request, _: ExitStack) -> ASGIApp:
         name = request.path_params["name"]

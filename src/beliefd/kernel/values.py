@@ -78,6 +78,12 @@ def seconds(timestamp: str) -> float:
     return datetime.fromisoformat(timestamp).timestamp()
 
 
+def shown_time(timestamp: str) -> str:
+    """A time for people, in the ledger's spelling without parts of seconds."""
+    head, dot, rest = timestamp.partition(".")
+    return head + rest.lstrip("0123456789") if dot else timestamp
+
+
 def later(now: str, by_seconds: float) -> str:
     """The time so many seconds after `now`, in the ledger's own spelling; the last or first one there is, if
     that would be beyond it.

@@ -12,6 +12,7 @@ from urllib.parse import parse_qs, unquote, urlsplit
 
 from msgspec import Struct
 
+from beliefd.extras import install
 from beliefd.knowledge import typedb_queries as queries
 from beliefd.knowledge.graph import GraphRows
 from beliefd.knowledge.schema import SESSION
@@ -81,7 +82,7 @@ class TypeDBGraph:
         try:
             from typedb.driver import Credentials, DriverOptions, DriverTlsConfig, TransactionType, TypeDB
         except ModuleNotFoundError:
-            raise GraphUnavailable("TypeDB needs an extra: pip install 'beliefd[typedb]'") from None
+            raise GraphUnavailable(f"TypeDB needs an extra: {install('typedb')}") from None
         tls = DriverTlsConfig.enabled_with_native_root_ca() if address.tls else DriverTlsConfig.disabled()
         with _told(address.host):
             driver = TypeDB.driver(address.host, Credentials(address.user, password), DriverOptions(tls))

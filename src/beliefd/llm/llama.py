@@ -12,6 +12,7 @@ from typing import Any, Final
 
 import msgspec
 
+from beliefd.extras import install
 from beliefd.llm.port import Ask, ModelFailed, Reply, Usage
 
 CONTEXT: Final = 2_048
@@ -30,9 +31,7 @@ class LlamaModel:
         try:
             import xllamacpp
         except ImportError:
-            raise ModelFailed(
-                "`xllamacpp` is not installed; `pip install 'beliefd[live]'` brings it"
-            ) from None
+            raise ModelFailed(f"`xllamacpp` is not installed; {install('live')}") from None
         self.name = name or path.stem
         self._timeout = timeout
         self._turn = threading.Lock()

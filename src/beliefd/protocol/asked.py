@@ -57,7 +57,8 @@ class AskedCall(Answer, frozen=True):
     `reasons` what stood in the way with what was read. `policy_hash` is the policy that asked. `values_now`
     is what a change that waits would set or remove, as it is at the moment; what is not there is left out.
     `told` is what the session was told as the user's word until then: the last texts, the newest last, and
-    only for those who may read its content.
+    only for those who may read its content. `words` are those of a shell command that the user did not give
+    and that stand in what was read.
     """
 
     description: str
@@ -68,6 +69,7 @@ class AskedCall(Answer, frozen=True):
     run_by_caller: bool
     values_now: dict[str, Any] = {}
     told: list[UserText] = []
+    words: list[ValueFact] = []
 
 
 class DecidedBefore(Answer, frozen=True):

@@ -4,6 +4,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from beliefd.extras import install
 from beliefd.stores.base import StorageUnavailable, Store
 
 if TYPE_CHECKING:
@@ -57,5 +58,5 @@ def _postgres() -> "type[PostgresStore]":
     try:
         from beliefd.stores.postgres import PostgresStore
     except ModuleNotFoundError:
-        raise StorageUnavailable("PostgreSQL needs an extra: pip install 'beliefd[postgres]'") from None
+        raise StorageUnavailable(f"PostgreSQL needs an extra: {install('postgres')}") from None
     return PostgresStore

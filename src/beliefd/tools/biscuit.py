@@ -18,6 +18,7 @@ from typing import Any, Final, TypeVar
 import msgspec
 from msgspec import Struct
 
+from beliefd.extras import install
 from beliefd.kernel.errors import invalid
 from beliefd.kernel.substrate.capabilities import Capability, Narrowing
 
@@ -227,5 +228,5 @@ def _library() -> Any:
     try:
         import biscuit_auth
     except ModuleNotFoundError:
-        raise invalid("signed tokens need the extra `biscuit`: pip install 'beliefd[biscuit]'", "$") from None
+        raise invalid(f"signed tokens need the extra `biscuit`: {install('biscuit')}", "$") from None
     return biscuit_auth

@@ -4,6 +4,7 @@ from typing import Final
 
 from msgspec import Struct
 
+from beliefd.extras import install
 from beliefd.kernel.claims.bundle import Recommendation
 from beliefd.kernel.claims.policy import UncertaintyPolicy
 from beliefd.kernel.errors import BeliefdError, Code, invalid
@@ -78,6 +79,4 @@ def check_answers(answers: "list[str] | tuple[str, ...]") -> None:
 
 
 def missing_extra(extra: str, package: str) -> BeliefdError:
-    return BeliefdError(
-        Code.INVALID_REQUEST, f"`{package}` is not installed; `pip install 'beliefd[{extra}]'` brings it"
-    )
+    return BeliefdError(Code.INVALID_REQUEST, f"`{package}` is not installed; {install(extra)}")

@@ -15,6 +15,7 @@ from beliefd.cli.output import Reply, replies
 from beliefd.cli.progress import is_watched, progress
 from beliefd.cli.target import Question, Target, asks, need_store, store_options, target_options, with_store
 from beliefd.kernel.errors import invalid
+from beliefd.kernel.values import shown_time
 
 if TYPE_CHECKING:
     from beliefd.stores.base import Store
@@ -105,7 +106,9 @@ def collect(age: int, dry_run: bool, data: Path, store: str | None) -> Reply:
     found = with_store(need_store(data, store), run)
     size = sum(one.size for one in found)
     done = "would be removed" if dry_run else "removed"
-    lines = [f"{one.sha256}  {one.size} bytes, last brought {one.touched_at}" for one in found[:NAMED]]
+    lines = [
+        f"{one.sha256}  {one.size} bytes, last brought {shown_time(one.touched_at)}" for one in found[:NAMED]
+    ]
     if len(found) > NAMED:
         lines.append(f"and {len(found) - NAMED} more, which `--json` names")
     lines.append(f"{done}: {len(found)} items, {size} bytes")

@@ -25,6 +25,7 @@ from beliefd.cli.views.drawing import (
     EventDetails,
     EventWords,
     age,
+    cut,
     json_text,
     names,
     one_line,
@@ -50,6 +51,7 @@ from beliefd.kernel.catalogues.state import OfferedTool
 from beliefd.kernel.intents.changes import WORDINGS
 from beliefd.kernel.intents.state import Change
 from beliefd.kernel.substrate.proposals import CallCandidate, DeltaCandidate
+from beliefd.kernel.values import shown_time
 from beliefd.protocol.approvals import (
     ApprovalCard,
     DecidedApproval,
@@ -129,7 +131,7 @@ def row(card: ApprovalCard) -> Text:
         (f"{card.approval_id}  ", "bold"),
         (f"{card.tier:<13} ", TIER_STYLE[card.tier]),
         (f"{card.came_to or card.status:<9} " if card.status != "pending" else "", "dim"),
-        first[:80],
+        cut(first),
         (f"  by {visible(card.proposer)}", "dim"),
         (f"  {visible(card.reason)}", "dim"),
         *((f"  {visible(line.plain)}", "yellow") for line in progress_lines(card.progress)),
@@ -177,8 +179,8 @@ def card(answer: ApprovalCard) -> RenderableType:
 
 def _time_left(answer: ApprovalCard) -> str:
     if answer.status in OPEN:
-        return f", open until {answer.expires_at}"
-    return "" if answer.decided_at is None else f", settled at {answer.decided_at}"
+        return f", open until {shown_time(answer.expires_at)}"
+    return "" if answer.decided_at is None else f", settled at {shown_time(answer.decided_at)}"
 
 
 def _warnings(answer: ApprovalCard) -> list[RenderableType]:

@@ -26,6 +26,11 @@ def call_lines(card: ApprovalCard, call: CallCandidate) -> list[Text]:
     for name, value in call.args.items():
         lines.append(Text.assemble((f"    {visible(name)} ", "bold"), json_text(value)))
         lines += _origins(one for one in traced if one.argument == name)
+        lines += [
+            Text(f"      {visible(one.value)} appears in {visible(one.where)}", "yellow")
+            for one in (card.call.words if card.call is not None else ())
+            if one.argument == name
+        ]
     lines += [] if call.args else [Text("    no arguments", "dim")]
     return [*lines, *_origins(one for one in traced if one.argument not in call.args)]
 

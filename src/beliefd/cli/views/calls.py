@@ -5,6 +5,7 @@ from rich.text import Text
 
 from beliefd.cli.output import visible
 from beliefd.cli.views.drawing import json_text, view
+from beliefd.kernel.values import shown_time
 from beliefd.protocol.calls import CallView, ReportedOutcome
 
 
@@ -14,7 +15,7 @@ def call(answer: CallView) -> RenderableType:
     lines = [
         Text.assemble((answer.call_id, "bold"), f"  {visible(answer.tool_id)} {json_text(answer.args)}"),
         Text(f"{answer.status}, proposed by {visible(answer.agent_id)}, run by {who}"),
-        Text(f"scheduled {answer.scheduled_at}, deadline {answer.deadline}"),
+        Text(f"scheduled {shown_time(answer.scheduled_at)}, deadline {shown_time(answer.deadline)}"),
     ]
     for name, value in (("join key", answer.join_key), ("upstream", answer.upstream)):
         if value is not None:

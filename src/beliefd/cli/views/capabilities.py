@@ -6,6 +6,7 @@ from rich.text import Text
 from beliefd.cli.output import visible
 from beliefd.cli.views.drawing import first_names, names, page, view
 from beliefd.kernel.substrate.capabilities import Amounts, Budgets
+from beliefd.kernel.values import shown_time
 from beliefd.protocol.capabilities import (
     CapabilityLevel,
     CapabilityPage,
@@ -55,8 +56,8 @@ def _amounts(answer: CapabilityView | CapabilityLevel, budgets: Budgets) -> list
 
 
 def _time(answer: CapabilityView | CapabilityLevel) -> str:
-    revoked = f", revoked {answer.revoked_at}" if answer.revoked_at else ""
-    return f"open until {answer.expires_at}{revoked}"
+    revoked = f", revoked {shown_time(answer.revoked_at)}" if answer.revoked_at else ""
+    return f"open until {shown_time(answer.expires_at)}{revoked}"
 
 
 def _level(parent: CapabilityLevel) -> Text:

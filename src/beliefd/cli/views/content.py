@@ -5,6 +5,7 @@ from rich.text import Text
 
 from beliefd.cli.output import visible
 from beliefd.cli.views.drawing import view
+from beliefd.kernel.values import shown_time
 from beliefd.protocol.content import ContentView, StoredContent
 
 
@@ -19,5 +20,5 @@ def content(answer: ContentView) -> RenderableType:
     return Group(
         Text.assemble((answer.sha256, "bold"), f"  {answer.size} bytes"),
         *(brought or [Text("  nobody is known to have brought it", "dim")]),
-        Text(f"  last brought at {answer.touched_at}", "dim"),
+        Text(f"  last brought at {shown_time(answer.touched_at)}", "dim"),
     )

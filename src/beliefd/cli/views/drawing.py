@@ -76,7 +76,11 @@ def json_text(value: Any) -> str:
 
 def one_line(text: str) -> str:
     """What something is about, as long as a line has room for it."""
-    shown = visible(text)
+    return cut(visible(text))
+
+
+def cut(shown: str) -> str:
+    """The beginning of what is too long for a line; that there is more is to be seen."""
     return shown if len(shown) <= TOLD else f"{shown[: TOLD - 1]}…"
 
 

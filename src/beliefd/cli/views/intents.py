@@ -7,6 +7,7 @@ from rich.text import Text
 
 from beliefd.cli.output import visible
 from beliefd.cli.views.drawing import EventWords, page, view
+from beliefd.kernel.values import shown_time
 from beliefd.protocol.intents import IntentPage, IntentView
 
 STATE_STYLE = {"executed": "green", "awaiting_approval": "yellow", "failed": "red", "rejected": "red"}
@@ -19,7 +20,9 @@ def intent(answer: IntentView) -> RenderableType:
         why = f": {visible(step.why)}" if step.why else ""
         lines.append(Text(f"  {step.at}  {step.state} by {visible(step.by)}{why}", "dim"))
     if answer.content_hash is not None:
-        lines.append(Text(f"waits as {answer.approval_id} until {answer.expires_at}", "yellow"))
+        lines.append(
+            Text(f"waits as {answer.approval_id} until {shown_time(answer.expires_at or '')}", "yellow")
+        )
     return Group(*lines)
 
 

@@ -6,7 +6,7 @@ from rich.text import Text
 from rich.tree import Tree
 
 from beliefd.cli.output import visible
-from beliefd.cli.views.drawing import page, view
+from beliefd.cli.views.drawing import one_line, page, view
 from beliefd.cli.views.drawing import view as drawn
 from beliefd.cli.views.experiments import prediction_words
 from beliefd.cli.views.observations import LABEL_STYLE
@@ -38,7 +38,7 @@ def propositions(found: PropositionPage) -> RenderableType:
         table.add_row(
             Text(row.status, STATUS_STYLE[row.status]),
             Text(visible(row.claim_id), "bold"),
-            Text(visible(row.statement)[:80]),
+            Text(one_line(row.statement)),
             Text(f"{row.sessions} sessions" if row.sessions > 1 else "", "dim"),
             Text(_foreign_of(row), "bold yellow"),
         )

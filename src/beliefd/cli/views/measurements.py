@@ -6,7 +6,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from beliefd.cli.output import visible
-from beliefd.cli.views.drawing import EventWords, page, view
+from beliefd.cli.views.drawing import EventWords, one_line, page, view
 from beliefd.cli.views.observations import LABEL_STYLE
 from beliefd.protocol.measurements import MeasurementPage, MeasurementView
 
@@ -30,7 +30,7 @@ def measurement_lines(answer: MeasurementView) -> list[Text]:
 
 @view.register
 def measurements(found: MeasurementPage) -> RenderableType:
-    lines = [_headline(one).append(f"  {visible(one.statement)[:80]}", "dim") for one in found.measurements]
+    lines = [_headline(one).append(f"  {one_line(one.statement)}", "dim") for one in found.measurements]
     return page(lines, found.next, "nothing was measured")
 
 

@@ -11,6 +11,7 @@ from beliefd.cli.views.drawing import json_text, names, view
 from beliefd.cli.views.substrate import VERDICT_STYLE, reason_words
 from beliefd.kernel.policy import Policy
 from beliefd.kernel.substrate.explaining import Explanation
+from beliefd.kernel.values import shown_time
 from beliefd.protocol.explaining import Deciding, PolicyExplanation, Reading, Under
 from beliefd.protocol.policy import PolicyAnswer
 from beliefd.protocol.reviewing import PolicyFinding, PolicyReview
@@ -34,7 +35,7 @@ LONG_PART: Final = 500
 @view.register
 def policy_in_force(answer: PolicyAnswer) -> RenderableType:
     """The policy by what in it is not the default; of what is long, the names."""
-    adopted = f"adopted by {visible(answer.adopted_by or '')} at {answer.adopted_at}"
+    adopted = f"adopted by {visible(answer.adopted_by or '')} at {shown_time(answer.adopted_at or '')}"
     lines = [Text.assemble(("policy ", "dim"), answer.policy_hash), Text(ORIGIN.get(answer.source, adopted))]
     changed = _changed(msgspec.to_builtins(answer.policy), msgspec.to_builtins(Policy()))
     is_whole = True

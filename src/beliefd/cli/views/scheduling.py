@@ -7,6 +7,7 @@ from rich.text import Text
 
 from beliefd.cli.output import visible
 from beliefd.cli.views.drawing import EventWords, first_names, view
+from beliefd.kernel.values import shown_time
 from beliefd.protocol.scheduling import InterruptAnswer, ScheduleAnswer, ScheduleView
 
 
@@ -20,14 +21,14 @@ def schedule(answer: ScheduleView) -> RenderableType:
     share = f"{answer.budget_share:g} of every budget"
     lines = [Text.assemble(("mode ", "dim"), (answer.mode, "bold"), f"  {', '.join([share, *_off(off)])}")]
     if (given := answer.set_mode) is not None:
-        ends = "" if given.until is None else f", until {given.until}"
+        ends = "" if given.until is None else f", until {shown_time(given.until)}"
         lines.append(Text(f"set to {given.mode} by {visible(given.by)}{ends}: {visible(given.reason)}"))
     if (lowered := answer.lowered) is not None:
         lines.append(
             Text(f"lowered by {visible(lowered.by)} since {lowered.since}: {visible(lowered.reason)}")
         )
     if (held := answer.interruption) is not None:
-        ends = "" if held.until is None else f", until {held.until}"
+        ends = "" if held.until is None else f", until {shown_time(held.until)}"
         told = f" ({held.kind}) by {visible(held.by)} since {held.at}{ends}: {visible(held.reason)}"
         lines.append(Text.assemble(("interrupted", "bold yellow"), told))
     if (episode := answer.episode) is not None:
@@ -65,7 +66,7 @@ def interrupted(answer: InterruptAnswer) -> RenderableType:
 
 def _mode_set(payload: dict[str, Any], delta: dict[str, Any]) -> Text:
     until = (delta["set_mode"] or {}).get("until")
-    ends = "" if until is None else f" until {visible(until)}"
+    ends = "" if until is None else f" until {visible(shown_time(until))}"
     return Text(f"{visible(payload['mode'])}{ends}: {visible(payload['reason'])}")
 
 

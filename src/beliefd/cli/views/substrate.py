@@ -18,6 +18,7 @@ from beliefd.cli.views.drawing import (
     view,
 )
 from beliefd.kernel.substrate.constraints import Reason
+from beliefd.kernel.values import shown_time
 from beliefd.protocol.headlines import REPEATED
 from beliefd.protocol.substrate import (
     CandidateAnswer,
@@ -95,7 +96,7 @@ def _came_to(result: CandidateAnswer) -> str:
     if result.status == "stopped":
         return "stopped before it began"
     if result.permit is not None:
-        return f"yours to run until {result.permit.expires_at}: {result.call_id}"
+        return f"yours to run until {shown_time(result.permit.expires_at)}: {result.call_id}"
     if result.status == "scheduled":
         return result.status
     return f"{result.status}: {json_text(result.result)}"

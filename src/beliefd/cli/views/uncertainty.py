@@ -10,6 +10,7 @@ from rich.text import Text
 from beliefd.cli.output import visible
 from beliefd.cli.views.claims import OUTCOME_STYLE
 from beliefd.cli.views.drawing import names, view
+from beliefd.kernel.values import shown_time
 from beliefd.protocol.uncertainty import CalibrationAnswer, MeasuredUncertainty
 
 if TYPE_CHECKING:
@@ -41,7 +42,7 @@ def calibration(found: CalibrationAnswer) -> RenderableType:
         Text(f"{visible(found.name)} version {found.version}: {found.count} {found.score} scores "
              f"of {visible(found.model)}"),
         Text(f"alpha from {found.least_alpha:.3g} on{f'; groups {groups}' if groups else ''}"),
-        Text(f"{found.sha256} kept {found.created_at}", "dim"),
+        Text(f"{found.sha256} kept {shown_time(found.created_at)}", "dim"),
     ]  # fmt: skip
     if found.warning is not None:
         lines.append(Text(f"warning: {visible(found.warning)}", "yellow"))

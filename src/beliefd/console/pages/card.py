@@ -22,6 +22,7 @@ from beliefd.kernel.values import PEOPLE, Principal
 from beliefd.protocol.approvals import ApprovalCard
 from beliefd.protocol.asked import with_instead
 from beliefd.protocol.beliefs import BeliefSnapshot
+from beliefd.protocol.conversations import HYPOTHESES
 from beliefd.protocol.wire import is_longer
 from beliefd.steward.offload import offload
 
@@ -104,7 +105,9 @@ async def _belief(visitor: Visitor, found: ApprovalCard) -> BeliefSnapshot | Non
         )
     except BeliefdError:
         return None
-    return believed
+    # Of a conversation that is only guarded nothing is believed, until somebody says which of the two it is.
+    stand = believed.n_survivors == believed.n_hypotheses and {*believed.survivors} == {*HYPOTHESES}
+    return None if stand else believed
 
 
 async def _before(visitor: Visitor, found: ApprovalCard) -> ApprovalCard | None:

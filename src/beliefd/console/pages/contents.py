@@ -64,11 +64,12 @@ class ShownClaim(Struct, frozen=True):
 
 
 class Argument(Struct, frozen=True):
-    """An argument of a call, and where the values in it came from."""
+    """An argument of a call, where the values in it came from, and its words that stand in what was read."""
 
     name: str
     field: Field
     origin: list[ValueFact]
+    words: list[ValueFact]
 
 
 class Change(Struct, frozen=True):
@@ -155,12 +156,17 @@ def called(card: ApprovalCard) -> Called | None:
     if not isinstance(candidate, CallCandidate):
         return None
     traced = [] if card.call is None else card.call.origin
+    words = [] if card.call is None else card.call.words
     arguments = [
-        Argument(name, Field(name, value), [one for one in traced if one.argument == name])
+        Argument(name, Field(name, value), _about(name, traced), _about(name, words))
         for name, value in candidate.args.items()
     ]
     others = [one for one in traced if one.argument not in candidate.args]
     return Called("" if candidate.rationale is UNSET else candidate.rationale, arguments, others)
+
+
+def _about(name: str, found: list[ValueFact]) -> list[ValueFact]:
+    return [one for one in found if one.argument == name]
 
 
 def changes_of(card: ApprovalCard) -> list[Change]:

@@ -11,17 +11,34 @@ from beliefd.protocol.headlines import REPEATED
 
 NAMED: Final = 6
 WORDS: Final = (
+    "type",
+    "outcome",
     "tool_id",
+    "template",
     "source_id",
     "hypothesis",
     "obligation_id",
     "conclusion_id",
     "claim_id",
+    "statement",
+    "to_status",
     "quantity",
     "mode",
     "memory_id",
+    "value",
+    "method",
+    "upstream",
+    "space",
+    "name",
+    "agent_id",
+    "principal",
+    "session_id",
+    "reason",
+    "experiment_id",
+    "token_id",
+    "source",
 )
-"""Members of a payload that say what it is about."""
+"""Members of a payload, or of what it led to, that say what it is about."""
 
 
 class Told(Struct, frozen=True):
@@ -56,9 +73,21 @@ def _words(payload: dict[str, Any], delta: dict[str, Any]) -> str:
     if "tool_id" in call:
         return str(call["tool_id"])
     if "decision" in payload:
-        told = (payload["decision"], decided_on(delta), payload.get("reason"))
+        told = (payload["decision"], decided_on(delta) or _about({}, delta), payload.get("reason"))
         return " ".join(str(one) for one in told if one)
-    return " ".join(str(payload[name]) for name in WORDS if isinstance(payload.get(name), str))
+    return _about(payload, delta)
+
+
+def _about(payload: dict[str, Any], delta: dict[str, Any]) -> str:
+    """The members of the first object that has any: what was said, what is in that, what came of it."""
+    inner = [*payload.values(), *(delta.get("intents") or ()), *delta.values()]
+    for part in (payload, *map(_object, inner)):
+        parts = (part, _object(part.get("change")))
+        told = [one[name] for name in WORDS for one in parts if isinstance(one.get(name), str) and one[name]]
+        if told:
+            tested = _object(delta.get("evidence")).get("claim_id")
+            return " ".join([*told, *([] if tested in (None, *told) else [f"of {tested}"])])
+    return str(delta.get("message") or payload.get("kind") or "")
 
 
 def _outcome(delta: dict[str, Any]) -> str:

@@ -6,6 +6,7 @@ from typing import Any, Final
 
 from beliefd.experiments.executors.port import Block, Work, WorkerDied, drawn
 from beliefd.experiments.sandbox.errors import ModelFailed
+from beliefd.extras import install
 from beliefd.kernel.errors import BeliefdError, Code
 
 TRIES: Final = 3
@@ -33,7 +34,7 @@ class RayExecutor:
         try:
             import ray
         except ImportError:
-            told = "`ray` is not installed; `pip install 'beliefd[ray]'` brings it"
+            told = f"`ray` is not installed; {install('ray')}"
             raise BeliefdError(Code.INVALID_REQUEST, told) from None
         cluster: Any = ray  # which is typed in parts only
         if not cluster.is_initialized():

@@ -14,6 +14,7 @@ import numpy as np
 from beliefd.experiments.plan import Floats
 from beliefd.experiments.sandbox.errors import ModelFailed
 from beliefd.experiments.sandbox.source import REPLICATE, forgetful
+from beliefd.extras import install
 
 BLOCK_SECONDS: Final = 2.0
 LIMITS: Final[dict[str, Any]] = {
@@ -49,7 +50,7 @@ def run_python(source: str, inputs: Mapping[str, Floats]) -> Floats:
     try:
         import pydantic_monty
     except ImportError:
-        told = "`pydantic-monty` is not installed; `pip install 'beliefd[sandbox]'` brings it"
+        told = f"`pydantic-monty` is not installed; {install('sandbox')}"
         raise ModelFailed(told) from None
     code = forgetful(source)
     names = list(inputs)

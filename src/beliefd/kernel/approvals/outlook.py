@@ -17,7 +17,7 @@ from beliefd.kernel.intents.changes import cannot_change
 from beliefd.kernel.policy import ApproverRule
 from beliefd.kernel.state import Session
 from beliefd.kernel.substrate.arbitration import confirmed
-from beliefd.kernel.values import PEOPLE, Principal
+from beliefd.kernel.values import PEOPLE, Principal, shown_time
 
 CAME_TO: Final = {
     "ok": "approved, and it ran",
@@ -26,6 +26,11 @@ CAME_TO: Final = {
     "stopped": "approved, did not run",
 }
 """What became of a call that people said yes to, by its status."""
+
+
+ELSEWHERE: Final = (
+    "; ask the server that knows it (`--url`), or adopt the policy that names it (`beliefd policy adopt`)"
+)
 
 
 class Outlook(Struct, frozen=True):
@@ -86,7 +91,9 @@ def _cannot_run(session: Session, approval: Approval, facts: Facts) -> str | Non
     if why is not None and result.on_fail == "ask":
         changed = f"the rule has changed since it was asked about ({why})"
         return f"cannot run now: {changed}; proposed again, it is asked anew"
-    return None if why is None else f"cannot run now: {why}"
+    # Only what is shown is longer: the reason itself is recorded with a yes that was in vain.
+    elsewhere = ELSEWHERE if any(one.code == "UNKNOWN_TOOL" for one in result.reasons) else ""
+    return None if why is None else f"cannot run now: {why}{elsewhere}"
 
 
 def _let_nothing_through(approval: Approval) -> bool:
@@ -106,5 +113,5 @@ def came_to(session: Session, approval: Approval) -> str | None:
         return CAME_TO["stopped"]
     call = session.substrate.calls.get(approval.led_to) if approval.led_to else None
     if call is not None and call.status == "scheduled" and call.is_run_by_caller:
-        return f"approved; its agent can make the call now, until {call.deadline}"
+        return f"approved; its agent can make the call now, until {shown_time(call.deadline)}"
     return None if call is None else CAME_TO.get(call.status, "approved, and it runs")

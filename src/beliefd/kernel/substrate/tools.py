@@ -6,7 +6,7 @@ import msgspec
 
 from beliefd.kernel.adopted import InForce
 from beliefd.kernel.approvals.findings import Authority, ByRights, ByWords
-from beliefd.kernel.origin import CallFacts
+from beliefd.kernel.origin import CallFacts, ValueFact
 from beliefd.kernel.substrate.shell import ShellFacts
 from beliefd.kernel.values import Id, Principal, Tier, TierName, Value
 
@@ -117,7 +117,8 @@ class CallFinding(Value, frozen=True):
     as they have tokens; entries without it are older than the rule that a capability ends with them.
     `origin` is where the values of the call came from, and `context` what that rests on: they are found out
     where policy has `context`. `shell` is what its commands may do, or which files of the project it writes.
-    `network` is whether it may reach the network, as far as anybody says.
+    `network` is whether it may reach the network, as far as anybody says. `words` are those of a shell
+    command that stand in what was read: they are for people, and no rule reads them.
     """
 
     definition: ToolDefinition | None = None
@@ -134,6 +135,7 @@ class CallFinding(Value, frozen=True):
     context: ContextBasis | msgspec.UnsetType = msgspec.UNSET
     shell: ShellFacts | msgspec.UnsetType = msgspec.UNSET
     network: bool | msgspec.UnsetType = msgspec.UNSET
+    words: tuple[ValueFact, ...] | msgspec.UnsetType = msgspec.UNSET
 
     @property
     def call_facts(self) -> dict[str, Any]:

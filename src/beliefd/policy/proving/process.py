@@ -15,6 +15,7 @@ from typing import Final
 import msgspec
 from msgspec import Struct
 
+from beliefd.extras import install
 from beliefd.kernel.errors import invalid
 from beliefd.kernel.policy import Policy
 from beliefd.kernel.substrate.guarantees import Guarantee
@@ -48,7 +49,7 @@ class Line(Struct, frozen=True, omit_defaults=True):
 
 def need_solver(path: str = "$.prove") -> None:
     if find_spec("z3") is None:
-        raise invalid("proving needs the extra `prove`: pip install 'beliefd[prove]'", path)
+        raise invalid(f"proving needs the extra `prove`: {install('prove')}", path)
 
 
 def prove(

@@ -15,8 +15,9 @@ from beliefd.kernel.context.policy import ContextPolicy
 from beliefd.kernel.context.state import Context, ContextRecord
 from beliefd.kernel.context.told import Told, read, result_as_told
 from beliefd.kernel.errors import BeliefdError
-from beliefd.kernel.origin import CallFacts, ContextItem, ToolInfo
+from beliefd.kernel.origin import CallFacts, ContextItem, ToolInfo, ValueFact
 from beliefd.kernel.origin import Session as Index
+from beliefd.kernel.origin.commands import foreign_words
 from beliefd.kernel.origin.index import wanted
 from beliefd.kernel.origin.naming import leaves
 from beliefd.kernel.policy import Policy
@@ -92,8 +93,21 @@ class Known(Struct):
         self.index.refused_sinks = {found.key for one in sinks if (found := wanted(one, months)) is not None}
         self.refused = context.refused_sinks if answered is None else None
 
-    def facts_of(self, context: Context, asked: Sequence[Asked], tools: KnownTools) -> list[CallFacts]:
-        return [self.facts(context, one, tools) for one in asked]
+    def found_of(self, context: Context, asked: Sequence[Asked], tools: KnownTools) -> list[CallFinding]:
+        basis = ContextBasis(told=self.told, lost=self.lost)
+        return [
+            replace(
+                one.finding, origin=self.facts(context, one, tools), context=basis, words=self.words_of(one)
+            )
+            for one in asked
+        ]
+
+    def words_of(self, asked: Asked) -> tuple[ValueFact, ...] | UnsetType:
+        """For people: which words of a command stand in what was read."""
+        definition = asked.finding.definition
+        names = () if definition is None else definition.shell_args or ()
+        texts = [(name, text) for name in names if isinstance(text := asked.args.get(name), str)]
+        return tuple(word for one in texts for word in foreign_words(self.index, *one)) or UNSET
 
     def facts(self, context: Context, asked: Asked, tools: KnownTools) -> CallFacts:
         """How often a tool was called is the ledger's to say, too."""
@@ -199,15 +213,10 @@ class Origins:
             await self._catch_up(session, known, policy, unwritten)
             tools = await self._tools.known_in(session, known.upstreams, policy)
             known.refuse(session.context, answered)
-            basis = ContextBasis(told=known.told, lost=known.lost)
             size = sum(len(value) for one in asked for _, value in leaves(one.args) if isinstance(value, str))
-            facts = await offload(
-                size > HEAVY_BYTES, known.facts_of, session.context, asked, tools, kind="decide"
+            found = await offload(
+                size > HEAVY_BYTES, known.found_of, session.context, asked, tools, kind="decide"
             )
-            found = [
-                replace(one.finding, origin=origin, context=basis)
-                for one, origin in zip(asked, facts, strict=True)
-            ]
         self._forget_the_oldest()
         return found
 

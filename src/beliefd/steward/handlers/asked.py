@@ -1,9 +1,11 @@
 """What a card tells of how a question came up, read from the entry that asked and from the session."""
 
+import re
 from heapq import nlargest
 from typing import Any, Final
 
 from msgspec import UNSET
+from msgspec.structs import replace
 
 from beliefd.kernel.approvals.opening import opened_by, results_of
 from beliefd.kernel.approvals.shaping import content_in
@@ -24,6 +26,9 @@ SOUGHT: Final = 5_000
 LOOKED_UP: Final = 20
 TRACED: Final = ("sinks", "objects", "links", "payload", "orders")
 """What of a call is traced to where it stood, the most telling first."""
+SOURCE: Final = 120
+"""Characters of the argument that says what a result is of."""
+_RESULT: Final = re.compile(r"\bresult ([1-9][0-9]{0,8}) of \S+$")
 SAID: Final = ("approved", "rejected")
 """Settled by a word that the item keeps, with its time."""
 
@@ -38,7 +43,10 @@ async def asked_call(
     for place, result in enumerate(results_of(entry.delta)):
         if result.approval is not None and result.approval.approval_id == approval.approval_id:
             told = await user_texts(store, session, entry.seq, readable)
-            return _asked(entry, result, _finding(entry, place), _values_now(session, approval), told)
+            found = _finding(entry, place)
+            asked = _asked(entry, result, found, _values_now(session, approval), told)
+            words = _words(session, found)
+            return replace(asked, words=words, origin=_untold(asked.origin, words))
     return None
 
 
@@ -76,9 +84,38 @@ def _asked(
     )
 
 
+def _words(session: Session, found: CallFinding | None) -> list[ValueFact]:
+    """The words of a command that stand in what was read, with what that was: a file, the address of a page.
+
+    INVARIANT: that is read when it is shown and never recorded a second time: it may be erased.
+    """
+    if found is None or not found.words:
+        return []
+    held = session.context.items
+    told = (held[str(number)] for number in range(1, len(held) + 1))
+    results = [one.call_id for one in told if one.kind == "result"]
+    return [_with_source(session, one, results) for one in found.words]
+
+
+def _with_source(session: Session, word: ValueFact, results: list[str | None]) -> ValueFact:
+    named = _RESULT.search(word.where)
+    number = 0 if named is None else int(named[1])
+    call_id = results[number - 1] if 0 < number <= len(results) else None
+    call = session.substrate.calls.get(call_id or "")
+    texts = [] if call is None else [one for one in call.args.values() if isinstance(one, str)]
+    of = " ".join(texts[0].split())[:SOURCE] if texts else ""
+    return replace(word, where=f"{word.where} ({of})") if of else word
+
+
 def _traced(facts: CallFacts) -> list[ValueFact]:
     found = (one for name in TRACED for one in getattr(facts, name))
     return list({(one.argument, one.value): one for one in found}.values())
+
+
+def _untold(traced: list[ValueFact], words: list[ValueFact]) -> list[ValueFact]:
+    """That a command as a whole stands nowhere says nothing, where its words stand in what was read."""
+    told = {one.argument for one in words}
+    return [one for one in traced if one.origin != "model" or one.argument not in told]
 
 
 async def before(

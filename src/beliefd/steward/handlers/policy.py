@@ -6,7 +6,6 @@ from beliefd.kernel.policy import Policy
 from beliefd.kernel.substrate.rulebook import trying
 from beliefd.ledger.chain import policy_hash
 from beliefd.policy.compiling import compiled_for
-from beliefd.policy.proving.process import prove
 from beliefd.protocol.policy import PolicyAnswer
 from beliefd.protocol.proofs import ProofAnswer, ProvePolicy
 from beliefd.protocol.wire import convert
@@ -32,6 +31,8 @@ class PolicyHandlers(Struct, frozen=True):
 
     async def prove_policy(self, call: Call) -> ProofAnswer:
         """In a process of its own: what is long is ended there, and stops nobody here."""
+        from beliefd.policy.proving.process import prove  # few servers are asked
+
         asked = await in_pool("parse", convert, call.body, ProvePolicy)
         now = self.in_force.policy
         policy, before = asked.policy or now, asked.against or now

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 from msgspec import Struct
@@ -11,7 +11,6 @@ from beliefd.kernel.substrate.rulebook import rulebook
 from beliefd.kernel.system.state import SYSTEM
 from beliefd.ledger.envelope import UNREADABLE, Sealed
 from beliefd.policy.explaining.answering import effect_of
-from beliefd.policy.lint import Linted, lint
 from beliefd.protocol.reviewing import PolicyFinding, PolicyReview, RuleUse, UsedAt
 from beliefd.steward.call import Call
 from beliefd.steward.handlers.shared import view_of
@@ -19,6 +18,9 @@ from beliefd.steward.offload import in_pool, is_heavy, offload
 from beliefd.steward.policies import PolicyInForce
 from beliefd.stores.base import SessionRow, Store
 from beliefd.wanted import tell_read
+
+if TYPE_CHECKING:
+    from beliefd.policy.lint import Linted
 
 LOOKED_AT: Final = 20_000
 LOOKED_AT_BYTES: Final = 32 << 20
@@ -89,13 +91,15 @@ class ReviewHandlers(Struct, frozen=True):
 
     store: Store
     in_force: PolicyInForce
-    linted: dict[str, Linted] = {}
+    linted: "dict[str, Linted]" = {}
     looking: asyncio.Semaphore = msgspec.field(default_factory=lambda: asyncio.Semaphore(AT_ONCE))
 
     async def review_policy(self, call: Call) -> PolicyReview:
         policy, its_hash = self.in_force.policy, self.in_force.hash
         found = self.linted.get(its_hash)
         if found is None:
+            from beliefd.policy.lint import lint  # which few commands need
+
             found = await in_pool("question", lint, policy)
             self.linted.clear()  # of policies that were in force before, nobody asks
             self.linted[its_hash] = found

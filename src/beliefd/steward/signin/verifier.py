@@ -13,6 +13,7 @@ from typing import Any, Final
 import msgspec
 from msgspec import Struct
 
+from beliefd.extras import install
 from beliefd.kernel.errors import BeliefdError, Code, invalid
 from beliefd.kernel.values import Id, Principal
 from beliefd.protocol.rights import Rights, rights_of, spaces_text
@@ -170,7 +171,7 @@ def require_library() -> None:
         import jwt  # noqa: F401
         from cryptography.hazmat.primitives import hashes  # noqa: F401
     except ModuleNotFoundError:
-        raise invalid("signing in needs the extra `signin`: pip install 'beliefd[signin]'") from None
+        raise invalid(f"signing in needs the extra `signin`: {install('signin')}") from None
 
 
 def is_signed(token: str) -> bool:
