@@ -48,7 +48,7 @@ class Full(Struct):
 
     async def ask(self, _: str, query: dict[str, Any]) -> Inbox:
         self.asked.append(query)
-        first = int(query["cursor"] or 0)
+        first = int(query.get("cursor") or 0)
         last = first + query["limit"]
         following = str(last) if last < len(self.cards) else None
         return Inbox(approvals=self.cards[first:last], next=following)
