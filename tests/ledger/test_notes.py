@@ -1,5 +1,6 @@
 """Notes: what a caller adds to the record of a command, wherever and however it comes in."""
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -8,6 +9,7 @@ import pytest
 
 from beliefd.client.requests import Request
 from beliefd.http.app import create_app
+from beliefd.http.headers import NOTES_PATTERN
 from beliefd.kernel.errors import BeliefdError, Code
 from beliefd.kernel.values import MAX_NOTES
 from beliefd.ledger.envelope import read
@@ -216,6 +218,14 @@ def test_a_header_holds_utf_8_as_it_is_or_percent_encoded(name: str) -> None:
         answered = post(house, f"/v1/sessions/{session}/conclusions", {"conclusion_id": "c"}, sent)
         assert answered.status_code == 200, answered.text
         assert notes_of(house, session) == [None, told]
+
+
+@pytest.mark.parametrize("sent", [b"a\tb", b"a b", b"%09", b"x"])
+def test_what_is_taken_is_what_the_document_says(sent: bytes) -> None:
+    assert re.search(NOTES_PATTERN, sent.decode())
+    with World() as house:
+        path = f"/v1/sessions/{house.session()}/conclusions"
+        assert post(house, path, {"conclusion_id": "c"}, sent).status_code == 200
 
 
 @pytest.mark.parametrize("sent", [b"%ff", b"100%", b"5%zz", b"", b"Gr\xfc\xdfe", b"x" * (MAX_NOTES + 1)])

@@ -60,7 +60,7 @@ _ENCODED: Final = (
     f"%(F0%[9AB][0-9A-F]|F[1-3]{_MORE}|F4%8[0-9A-F]){_MORE}{_MORE}",
 )
 _CHARACTER: Final = f"([!-$&-~]|{'|'.join(_ENCODED)})"
-NOTES_PATTERN: Final = f"^{_CHARACTER}(( |{_CHARACTER}){{0,{MAX_NOTES - 2}}}{_CHARACTER})?$"
+NOTES_PATTERN: Final = f"^{_CHARACTER}(([ \\t]|{_CHARACTER}){{0,{MAX_NOTES - 2}}}{_CHARACTER})?$"
 """One to so many characters of UTF-8, of which all but printable ASCII is percent-encoded."""
 
 
