@@ -8,6 +8,7 @@ import pytest
 from msgspec.structs import replace
 
 from beliefd.kernel.approvals.events import ApprovalDecided
+from beliefd.kernel.approvals.outlook import ELSEWHERE
 from beliefd.kernel.approvals.state import CallSubject
 from beliefd.kernel.errors import BeliefdError, Code
 from beliefd.kernel.policy import Policy
@@ -258,7 +259,7 @@ def in_vain(house: ToolWorld, session: str, card: ApprovalCard) -> BeliefdError:
     error = refused(Code.CONFLICT, lambda: house.ann.approve(card))
     assert house.hash(session) == before
     assert warned.cannot_run is not None
-    why = warned.cannot_run.removeprefix("cannot run now: ")
+    why = warned.cannot_run.removeprefix("cannot run now: ").removesuffix(ELSEWHERE)
     assert why in error.message
     assert why in warned.on_approval
     assert house.ann.show_approval(card.approval_id).status == "pending"
