@@ -77,7 +77,10 @@ def test_what_nobody_cites_is_collected_after_a_while(data: Path, session: str) 
     assert (tried["dry_run"], tried["items"], tried["bytes"]) == (True, 1, 3)
     assert answer("content", "collect", "--older-than", "4d", "--data", data)["items"] == 0
     told = beliefd("content", "collect", "--older-than", "1d", "--data", data).stdout
-    assert told.splitlines() == [f"{old}  3 bytes, last brought {shown_time(OLD)}", "removed: 1 items, 3 bytes"]
+    assert told.splitlines() == [
+        f"{old}  3 bytes, last brought {shown_time(OLD)}",
+        "removed: 1 items, 3 bytes",
+    ]
     assert answer("content", "collect", "--data", data)["items"] == 0
     assert beliefd("content", "get", cited, "--data", data).stdout == "cited"
     assert beliefd("content", "get", old, "--data", data).exit_code == 2
