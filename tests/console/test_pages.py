@@ -39,6 +39,7 @@ def test_a_mistyped_address_is_a_page_for_browsers_and_an_error_for_programs(
         assert (found.status_code, found.headers["content-type"]) == (404, "text/html; charset=utf-8")
         assert "there is no page `/inbxo/&lt;b&gt;`" in found.text
         assert http.get("/inbxo").json()["error"]["code"] == "NOT_FOUND"
+        assert http.get("/v1/sesions", headers=browser).json()["error"]["code"] == "NOT_FOUND"
         posted = http.post("/inbxo", headers=browser)
         assert (posted.status_code, posted.json()["error"]["code"]) == (404, "NOT_FOUND")
     assert "human://test-approver" in approver.http.get("/inbxo", headers=browser).text

@@ -103,12 +103,16 @@ class Visitor(Struct, frozen=True):
         return await self.questions.of(asker.principal.id, key, ask)
 
 
+API: Final = "/v1/"
+
+
 class Mistyped(Route):
-    """What no other route has, for browsers: programs are told in the one shape of errors."""
+    """What no other route has, for browsers: programs are told in the one shape of errors, and so is whoever
+    asks the API, whatever they accept."""
 
     def matches(self, scope: Scope) -> tuple[Match, Scope]:
         wanted = scope["type"] == "http" and "text/html" in Headers(scope=scope).get("accept", "")
-        reads = wanted and scope["method"] in ("GET", "HEAD")
+        reads = wanted and scope["method"] in ("GET", "HEAD") and not scope["path"].startswith(API)
         return super().matches(scope) if reads else (Match.NONE, {})
 
 
